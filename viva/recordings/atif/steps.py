@@ -150,7 +150,7 @@ class _StepReader:
                     f"s{number}" if place == 1 else f"s{number}#{place}",
                     StepKind.ACTION if place > 1 or step.get("llm_call_count") == 0 else StepKind.MODEL,
                     agent=self._agent,
-                    thought=(thought or None) if place == 1 else None,
+                    thought=thought or None,
                     tool=None if call is None else as_text(call.get("function_name")) or None,
                     tool_input=None if call is None else call.get("arguments"),
                     result="\n".join(text for _, text, _ in found) if found else None,

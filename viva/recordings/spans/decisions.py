@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.recordings.react import IMPLICIT_THOUGHT, PartLabel, ReactText, read_react, segments
-from viva.recordings.spans.answers import Parsed, answer_text, output_call
+from viva.recordings.spans.answers import CODE_FAILED, Parsed, answer_text, is_code, is_output_tool, output_call
 from viva.recordings.spans.messages import RequestedCall
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.tool_runs import CallOutcome, ToolRuns
@@ -59,6 +59,8 @@ def decide(
         One decision for each tool call, or one without a tool.
     """
     output = call.output
+    if is_code(output.calls):
+        return _in_code(call, place, tools, final=final)
     if output.calls:
         outcomes = tools.outcomes(place, output.calls, None)
         thought = _thought(output.text, output.reasoning)
@@ -72,6 +74,24 @@ def decide(
     if not in_words:
         return [SpanDecision(call, output.reasoning, answer=output.text or "")]
     return [_in_words(call, place, tools, parsed, stated)]
+
+
+def _in_code(call: ModelCall, place: int, tools: ToolRuns, *, final: bool) -> list[SpanDecision]:
+    """Read an action that is code: the tools that it ran are the steps, or the code itself if it ran none."""
+    thought = _thought(call.output.text, call.output.reasoning)
+    ran = tools.within_code(place)
+    if not ran:
+        (asked,) = call.output.calls
+        outcome = tools.outcomes(place, [asked], None)[0]
+        if outcome.result is not None and outcome.result.startswith(CODE_FAILED):
+            outcome = replace(outcome, complaint=outcome.result.removeprefix(CODE_FAILED).strip())
+        return [SpanDecision(call, thought, tool=asked.name, tool_input=asked.arguments, outcome=outcome)]
+    return [
+        SpanDecision(call, thought, answer=run.result or "")
+        if final and run.name is not None and is_output_tool(run.name)
+        else SpanDecision(call, thought, tool=run.name, tool_input=run.arguments, outcome=CallOutcome(run, run.result))
+        for run in ran
+    ]
 
 
 def acts_in_words(calls: Sequence[ModelCall], stated: str | None) -> bool:
