@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 
 from viva.cases import Case
@@ -56,37 +55,40 @@ class NamedFiles:
         paths = [path for path in (self._sure | self._words) if ".." not in path.split("/") and "\0" not in path]
         return paths[:MOST_NAMES]
 
-    def rank(self, file: WorkspaceFile, given: Iterable[str] = ()) -> Rank:
-        """Return how the case names a file.
+    def ordered(self, files: Iterable[WorkspaceFile], given: Collection[str]) -> list[tuple[Rank, WorkspaceFile]]:
+        """Return files with their ranks, those first that the case names.
+
+        Only one file of each name counts as named by it, a given one if there is one: an agent can make thousands.
 
         Args:
-            file: The file.
+            files: The files.
             given: The paths of the files that the agent was given.
         """
-        if file.path in self._sure:
-            return Rank.PATH
-        if _last(file.path) in self._sure_names:
-            return Rank.NAME
-        if file.path in given:
-            return Rank.GIVEN
-        if file.path in self._words:
-            return Rank.WORD
-        return Rank.PART if _last(file.path) in self._text else Rank.NONE
-
-    def ordered(self, files: Iterable[WorkspaceFile], given: Iterable[str]) -> list[tuple[Rank, WorkspaceFile]]:
-        """Return files with their ranks: those that the case names first, and one of each name before further ones."""
-        ranked = [(self.rank(file, given), file) for file in files]
-        ranked.sort(key=lambda each: (each[0], each[1].path.count("/"), storable(each[1].path)))
-        times: Counter[tuple[Rank, str]] = Counter()
+        nearest = sorted(files, key=lambda file: (file.path not in given, file.path.count("/"), storable(file.path)))
+        seen: set[str] = set()
         keyed = []
-        for rank, file in ranked:
-            name = _last(file.path)
-            again = times[rank, name] if rank == Rank.NAME else 0
-            times[rank, name] += 1
+        for file in nearest:
+            rank, name = self._rank(file.path, given), _last(file.path)
+            if rank == Rank.NAME and name in seen:
+                rank = Rank.GIVEN if file.path in given else Rank.PART
+            seen.add(name)
             # The longer a word, the less likely it is one of those of which every text is made.
-            keyed.append(((rank, again, -len(name) if rank == Rank.WORD else 0), rank, file))
+            keyed.append(
+                ((rank, -len(name) if rank == Rank.WORD else 0, file.path.count("/"), storable(file.path)), file)
+            )
         keyed.sort(key=lambda each: each[0])
-        return [(rank, file) for _, rank, file in keyed]
+        return [(key[0], file) for key, file in keyed]
+
+    def _rank(self, path: str, given: Collection[str]) -> Rank:
+        if path in self._sure:
+            return Rank.PATH
+        if _last(path) in self._sure_names:
+            return Rank.NAME
+        if path in given:
+            return Rank.GIVEN
+        if path in self._words:
+            return Rank.WORD
+        return Rank.PART if _last(path) in self._text else Rank.NONE
 
 
 def _path(word: str) -> str:

@@ -23,7 +23,8 @@ SHOWN = 200
 class RepeatedCalls:
     """Finds calls that were made before in the same trajectory, with the same arguments and the same result.
 
-    Labels of a call: `first` (1), `changed` (1: the same call brought another result than before), `repeated` (0).
+    Labels of a call: `first` (1), `changed` (1: the same call brought another result than before), `repeated` (0),
+    `unsure` (it may repeat an earlier call: the input or result of one of them was not recorded).
     """
 
     name = REPEATED_CALLS
@@ -37,15 +38,20 @@ class RepeatedCalls:
         for each in calls(path):
             key = each.tool, canonical(each.arguments)
             before = seen.get(key)
+            score: float | None = 1.0
             if before is None:
                 label, reason = "first", "no earlier call is the same"
+            elif not (before.known and each.known):
+                score = None
+                label, reason = Label.UNSURE, f"step {before.number} may be the same call: not all of both was recorded"
             elif before.result != each.result:
                 label, reason = "changed", f"step {before.number} made the same call, and got another result"
             else:
+                score = 0.0
                 label, reason = "repeated", f"step {before.number} made the same call, and got the same result"
             seen[key] = each
             evidence = (Evidence(before.id, one_line(before.input, SHOWN)),) if before is not None else ()
-            verdicts.append(_verdict(self.name, each, label, float(label != "repeated"), reason, evidence))
+            verdicts.append(_verdict(self.name, each, label, score, reason, evidence))
         return summarize(self.name, context.subject, verdicts, empty=why_empty(transcript, path))
 
 
@@ -90,7 +96,7 @@ class Loops:
         if (empty := why_empty(transcript, path)) is not None:
             return nothing_to_judge(self.name, context.subject, empty)
         made = calls(path)
-        found = find_loop([(each.tool, canonical(each.arguments)) for each in made])
+        found = find_loop([_key(each) for each in made])
         if found is None:
             words = f"no calls were made {LOOP_TIMES} times in a row" if made else "no tool was called"
             return summarize(
@@ -103,6 +109,11 @@ class Loops:
         evidence = tuple(Evidence(each.id, one_line(each.input, SHOWN)) for each in block)
         verdict = Verdict(context.subject, self.name, "loop", 0.0, reason=reason, evidence=evidence)
         return summarize(self.name, context.subject, [verdict])
+
+
+def _key(call: StepDecision) -> tuple[str, str, int]:
+    """Return what the same calls have in common; a call whose input was not recorded is like no other."""
+    return call.tool, canonical(call.arguments), 0 if call.step.tool_input is not None else call.number
 
 
 def find_loop(keys: Sequence[object]) -> tuple[int, int, int] | None:

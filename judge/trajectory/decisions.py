@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.judge.steps import Part, indented, step_text, to_text
-from viva.judge.trajectory import NO_TOOL
+from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
 from viva.records.text import storable
-from viva.records.trajectory import UNREAD, WRITTEN, answer_of, marked, span_of, stated_thought
+from viva.records.trajectory import CUT, UNREAD, WRITTEN, answer_of, marked, span_of, stated_thought, undispatched
 from viva.records.transcript import Step, StepKind, Transcript
 
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
@@ -40,12 +40,19 @@ class StepDecision:
 
     @property
     def calls_tool(self) -> bool:
-        """Return whether a tool was called."""
-        return self.step.tool is not None
+        """Return whether a tool was called; what the framework could not dispatch is no call."""
+        return self.step.tool is not None and self.undispatched is None
+
+    @property
+    def undispatched(self) -> str | None:
+        """Why no tool was called although the agent asked for one; None elsewhere."""
+        return undispatched(self.step)
 
     @property
     def tool(self) -> str:
-        """The tool, or `NO_TOOL`."""
+        """The tool; `NO_TOOL`, `NOT_PARSED` or `CUT_OFF` if none was called."""
+        if (why := self.undispatched) is not None:
+            return CUT_OFF if why == CUT else NOT_PARSED
         return NO_TOOL if self.step.tool is None else self.step.tool
 
     @property
@@ -56,7 +63,7 @@ class StepDecision:
     @property
     def input(self) -> str:
         """The arguments as text; of a step that calls no tool, the agent's answer."""
-        if not self.calls_tool:
+        if self.step.tool is None:
             return answer_of(self.step) or ""
         given = self.step.tool_input
         return "" if given is None else given if isinstance(given, str) else to_text(given)
@@ -73,9 +80,17 @@ class StepDecision:
         return "\n".join([*parts, *([self.step.result] if self.step.result is not None else [])])
 
     @property
+    def known(self) -> bool:
+        """Return whether both its input and what came back were recorded."""
+        came_back = self.step.result is not None or self.step.error is not None
+        return came_back and self.step.tool_input is not None
+
+    @property
     def written(self) -> str:
         """What the agent wrote where the framework ran something else; empty if both are the same."""
         said = (marked(self.step) or {}).get(WRITTEN)
+        if self.undispatched is not None and self.step.tool is not None:
+            said = {"tool": self.step.tool, "tool_input": self.step.tool_input}
         return to_text(said) if said else ""
 
     @property
@@ -188,6 +203,7 @@ def step_lines(path: Sequence[StepDecision], longest: int, marker: str, no_resul
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     yield "thought", each.thought or "(none stated)"
     yield "tool", each.tool
-    yield ("input" if each.calls_tool else "answer"), each.input or "(nothing)"
-    if each.calls_tool:
+    asked = each.calls_tool or each.undispatched is not None
+    yield ("input" if asked else "answer"), each.input or "(nothing)"
+    if asked:
         yield "result", each.result or no_result

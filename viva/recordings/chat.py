@@ -17,7 +17,7 @@ from viva.recordings.chat_rounds import MessageError, read_messages
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, is_whole, load_document, read_document, stripped, too_long
 from viva.recordings.numbers import finite
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.records.usage import with_usage
 
 _LISTS = ("traj", "messages")
@@ -72,7 +72,7 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
             lines = _lines(path, file)
             first = next(lines, None)
             if first is None:
-                raise RecordingError(f"{path}: the file is empty")
+                raise NothingYet(f"{path}: the file is empty")
             second = next(lines, None)
             if second is None or is_whole(first[1]):
                 for number, line in itertools.chain([first], [second] if second else [], lines):

@@ -164,7 +164,7 @@ def _read_parts(taken: dict[PartLabel, str], rest: list[str]) -> ReactText:
         tool, given, beside = blob
     else:
         tool, beside = _tool_name(taken.get(PartLabel.ACTION, ""))
-        given = _read_input(taken[PartLabel.INPUT]) if PartLabel.INPUT in taken else None
+        given = read_input(taken[PartLabel.INPUT]) if PartLabel.INPUT in taken else None
     if tool is not None and tool.replace("_", " ").lower() == "final answer" and answer is None:
         tool, answer, given = None, given if isinstance(given, str) else to_json(given), None
     if beside:
@@ -197,7 +197,8 @@ def _tool_name(text: str) -> tuple[str | None, str]:
     return (quoted, "") if found is None else (found[0], quoted[found.end() :].strip())
 
 
-def _read_input(text: str) -> Any:
+def read_input(text: str) -> Any:
+    """Return the input of an action as an object where it is JSON, fenced or not; else the text as it is."""
     fenced = _FENCE.fullmatch(text)
     inside = (fenced["inside"] if fenced else text).strip()
     value = read_arguments(inside)

@@ -15,6 +15,10 @@ class RecordingError(SetupError):
     """A recording cannot be read. The message names the file and the line (or the element of its list)."""
 
 
+class NothingYet(RecordingError):
+    """A source does not exist, or is empty: whoever follows it waits for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """One recorded run, with the information from its source."""

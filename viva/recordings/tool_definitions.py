@@ -52,8 +52,8 @@ def normal(given: Any) -> dict[str, Any] | None:
     return definition(name, description if isinstance(description, str) else None, schema)
 
 
-def definitions_in_spans(spans: Sequence[Span], calls: Sequence[ModelCall]) -> tuple[Mapping[str, Any], ...]:
-    """Collect the definitions that a run's model calls were given, then those on the spans of its tools.
+def listed_tools(spans: Sequence[Span], calls: Sequence[ModelCall]) -> dict[str, dict[str, Any]]:
+    """Collect the definitions that the models and agents of a run were given, which are all tools that there are.
 
     The first definition of a name counts, except that one with parameters replaces one without.
     """
@@ -71,6 +71,13 @@ def definitions_in_spans(spans: Sequence[Span], calls: Sequence[ModelCall]) -> t
     for span in spans:
         if span.kind is SpanKind.AGENT:
             _add_all(found, loaded(span.attributes.get("gen_ai.tool.definitions")))
+    return found
+
+
+def with_tools_that_ran(listed: Mapping[str, dict[str, Any]], spans: Sequence[Span]) -> tuple[Mapping[str, Any], ...]:
+    """Add the definitions on the spans of a run's tools to those that its models were given."""
+    found = dict(listed)
+    for span in spans:
         if span.kind is SpanKind.TOOL:
             _add(found, _of_tool(span))
     return tuple(found.values())

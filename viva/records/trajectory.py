@@ -26,6 +26,12 @@ RAN_IN = "ran_in"
 """Id of the step (span) of the tool that ran."""
 CALL_ID = "call_id"
 """The id by which the source pairs call and result."""
+UNDISPATCHED = "undispatched"
+"""Why no tool was called although the model asked for one: `UNPARSED` or `CUT`. The step is no call of a tool."""
+UNPARSED = "unparsed"
+"""The framework could not read what the model wrote."""
+CUT = "cut"
+"""The model's output ended before it was complete."""
 UNREAD = "unread"
 """The attribute of a transcript in whose source no decision of an agent was recognised: why, in words."""
 
@@ -34,6 +40,13 @@ def marked(step: Step) -> Mapping[str, Any] | None:
     """Return what a reader said about a step of the trajectory; None for a step that is not marked."""
     said = step.attributes.get(MARK)
     return said if isinstance(said, Mapping) else None
+
+
+def undispatched(step: Step) -> str | None:
+    """Return why a step that names a tool called none; None for a step that called it, or names none."""
+    said = marked(step)
+    why = None if said is None else said.get(UNDISPATCHED)
+    return why if isinstance(why, str) else None
 
 
 def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -45,10 +58,13 @@ def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
 def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that call a tool, each call once.
 
-    Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again.
+    Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again. What
+    the framework could not dispatch is no call.
     """
     if any(marked(step) is not None for step in steps):
-        return tuple(step for step in steps if marked(step) is not None and step.tool is not None)
+        return tuple(
+            step for step in steps if marked(step) is not None and step.tool is not None and undispatched(step) is None
+        )
     return tuple(step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION))
 
 

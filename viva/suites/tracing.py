@@ -21,6 +21,7 @@ from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resu
 from viva.exam.versions import versions, viva_version
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.images import keep_recorded_pictures
+from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, observed_run_id
 from viva.judge.registry import DEFAULT, read_spec
 from viva.judge.reward import ATTRIBUTE, RewardEvaluator
@@ -43,6 +44,8 @@ from viva.suites.resume import ResumeStep, next_step
 
 RECORDED = "recorded"
 """The name of the examiner of a recording, and of an agent that the recording does not name."""
+JUDGED_AGAIN = "judged again"
+"""The beginning of the note in the transcript of a recording that had grown since it was judged."""
 DEFAULT_EVALUATORS = (RewardEvaluator.name,)
 
 
@@ -55,6 +58,8 @@ class Import:
     """Number of recordings that were found."""
     doubled: int = 0
     """Number of recordings that the journal already held."""
+    again: int = 0
+    """Number of recordings that had grown since they were judged, and are judged again."""
     notes: dict[str, int] = field(default_factory=dict)
     """The notes of readers, and the number of times that each occurred."""
     damage: dict[str, list[int]] = field(default_factory=dict)
@@ -102,6 +107,8 @@ async def trace_recordings(
         _import(streams, request, journal, done, found, choose)
         for words in found.told():
             around.display.note(words)
+        if found.again:
+            around.display.note(f"{counted(found.again, 'run')} judged again: the source has more of them now")
         states = read_run_states(journal.folder)
         if choose is None:  # sources that are followed may still bring what the baseline has
             _check_baseline(gates, states)
@@ -232,7 +239,11 @@ def _import(
                 # Another source has a run with the same name, as two files with one name do: both runs are kept.
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
-                found.doubled += 1
+                state = done.pop(run, None)
+                if choose is not None and state is not None and choose(recording):
+                    found.again += _write_again(labelled(recording, request.labels_of(spec)), state, run, spec, journal)
+                else:
+                    found.doubled += 1
                 continue
             if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
@@ -251,7 +262,32 @@ def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Itera
         raise RecordingError(words) from error
 
 
-def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
+def _write_again(recording: Recording, state: RunState, run: str, spec: str, journal: Journal) -> bool:
+    """Append a recording as a further attempt if the source has more of it now; return whether it has."""
+    transcript = with_usage(numbered(recording.transcript))
+    if _digest(transcript) == state.recording_digest:
+        return False
+    before, now = _size(next(read_runs(journal.folder, run)).transcript), _size(transcript)
+    if now <= before:  # read in another way, and not more
+        return False
+    words = f"{JUDGED_AGAIN}: the source has {counted(now, 'step')} of it, and had {before} at the first judgement"
+    grown = replace(recording, notes=(*recording.notes, words))
+    _write(grown, state.case, state.trial, run, spec, journal, attempt=state.attempt + 1)
+    return True
+
+
+def _size(transcript: Transcript) -> int:
+    """Count the steps and the words of both sides."""
+    return sum(len(each.steps) + (each.examiner is not None) + (each.agent is not None) for each in transcript.rounds)
+
+
+def _digest(transcript: Transcript) -> str:
+    return hashlib.sha256(encode(transcript)).hexdigest()[:12]
+
+
+def _write(
+    recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal, attempt: int = 1
+) -> None:
     """Append one recording to the journal: its setting, its rounds, and its end."""
     transcript = with_usage(numbered(recording.transcript))
     notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
@@ -272,17 +308,17 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         judge=RECORDED,
         source=spec,
         place=recording.place,
-        recording_digest=hashlib.sha256(encode(transcript)).hexdigest()[:12],
+        recording_digest=_digest(transcript),
         workspace=None if left_out else name,
         workspace_left_out=storable(left_out),
         versions=versions(),
     )
-    journal.append("setting", run, 1, setting)
+    journal.append("setting", run, attempt, setting)
     transcript = replace(transcript, notes=notes, attributes=attributes)
     transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
-        journal.append("round", run, 1, round_)
-    journal.append("transcript", run, 1, transcript.without_rounds())
+        journal.append("round", run, attempt, round_)
+    journal.append("transcript", run, attempt, transcript.without_rounds())
 
 
 def numbered(transcript: Transcript) -> Transcript:

@@ -337,11 +337,21 @@ def test_no_crowd_of_files_pushes_out_the_one_that_the_case_names(
             (workspace / name).write_text("crowd")
     (workspace / "data.csv").write_text("a,b\n1,3\n")
     found = show(case, workspace)
+    assert "more/deep/old.txt" in [each.file.path for each in found.listed[:4]], "a given file that is not named"
     heads = {each.file.path: each.head for each in found.listed if each.head is not None}
     assert {each.file.path for each in found.listed[:2]} == {"data.csv", "report.md"}
     assert heads["report.md"] == "# Report\nThe total is 3.\n"
     assert heads["data.csv"] == "a,b\n1,3\n"
     assert found.cut
+
+
+def test_a_given_file_is_the_one_that_its_name_means(case: Case, workspace: Path) -> None:
+    point = replace(case.scoring_points[0], score_point="The agent changes old.txt.")
+    for number in range(300):
+        (workspace / f"a{number}").mkdir()
+        (workspace / f"a{number}" / "old.txt").write_text("crowd")
+    found = show(replace(case, task_description="Ask for it.", scoring_points=(point,)), workspace)
+    assert found.listed[0].file.path == "more/deep/old.txt"
 
 
 @pytest.mark.parametrize(

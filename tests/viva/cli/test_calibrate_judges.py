@@ -229,7 +229,7 @@ def test_labels_of_other_runs_are_named(desk: Desk, calibrate: Try) -> None:
     with LabelWriter(desk.folder / "other.jsonl") as writer:
         writer.append(HumanLabel("ann", "another-run", "p-1", "hit"))
     done = calibrate("other.jsonl", "journal", *judges("yes"), expect=2)
-    assert "no labelled point is in these journals; the labels are of the runs another-run" in done.stderr
+    assert "no label is about a conversation in journal (1 label of runs that are not here: not used)" in done.stderr
 
 
 def commands_on_the_page() -> list[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_a_judge_that_always_says_hit_is_not_shown_to_be_better_than_chance(desk
 
 def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None:
     arguments = ("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "--min-kappa")
-    assert judged.viva(*arguments, "0.1", expect=0).stderr == ""
+    assert "below" not in judged.viva(*arguments, "0.1", expect=0).stderr
     assert "below --min-kappa 0.7: kappa of gpt-4o is 0.742 [" in judged.viva(*arguments, "0.7", expect=1).stderr
     assert "below" in judged.viva(*arguments, "0.7", "--json", expect=1).stderr
     without = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "--min-kappa", "0.7", expect=2)
@@ -157,10 +158,7 @@ def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None
 def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) -> None:
     other = {"rater": "ann", "run": "elsewhere", "criterion": "x", "label": "hit"}
     (judged.folder / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")
-    assert (
-        "the labels are of other runs (elsewhere)"
-        in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
-    )
+    assert "they are of the runs elsewhere" in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
     assert (
         "--gold cannot be given with a journal"
         in judged.viva("calibrate", "ann.jsonl", "runs/first", "--gold", "ann", expect=2).stderr
@@ -202,3 +200,34 @@ def test_the_newest_calibration_counts_and_damaged_lines_are_passed_over(tmp_pat
     assert not found[1].is_of("m", {"judge": "b"})
     assert not found[1].is_of("m", {"judge": "a", "scoring_point": "c"})
     assert read_calibrations(tmp_path / "none") == []
+
+
+def test_one_vote_and_several_are_two_judges(judged: Desk) -> None:
+    _calibrate(judged, "runs/first")
+    three = judged.folder / "runs/three"
+    shutil.copytree(judged.folder / "runs/first", three)
+    edit(three, lambda line: line.replace(b'"judge_model":"gpt-4o"', b'"judge_model":"gpt-4o","judge_votes":3'))
+    assert "judge gpt-4o with 3 votes: not calibrated with these votes" in _report(judged, "runs/three", "console")
+    assert "judge gpt-4o: calibrated on 17 labels" in _report(judged, "runs/first", "console")
+    (judged.folder / "runs" / FILE).unlink()
+    shown = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/three", expect=0).stdout
+    assert "Judge gpt-4o with 3 votes: 17 labelled points" in shown
+    assert "judge gpt-4o with 3 votes: calibrated on 17 labels" in _report(judged, "runs/three", "console")
+    assert "judge gpt-4o: not calibrated with one vote" in _report(judged, "runs/first", "console")
+    both = json.loads(
+        judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "runs/three", "--json", expect=0).stdout
+    )
+    assert sorted(each["judge"]["votes"] for each in both["judges"] if each["judge"]["name"] == "gpt-4o") == [1, 3]
+
+
+def test_points_that_the_judge_could_not_judge_are_listed_with_the_reason(judged: Desk) -> None:
+    def broken(line: bytes) -> bytes:
+        return line.replace(b'"label":"miss"', b'"label":"error"') if b"case_1" in line and b"insight" in line else line
+
+    edit(judged.folder / "runs/first", broken)
+    shown = " ".join(judged.viva("calibrate", "ann.jsonl", "runs/first", expect=0).stdout.split())
+    assert "left out: 1 point that it could not judge" in shown
+    assert "Points that it could not judge error, and people say miss (ann miss): the sum should be 51" in shown
+    model = _calibrate(judged, "runs/first")["gpt-4o"]
+    assert [each["said"] for each in model["faults"]] == ["error"]
+    assert "error" not in [each["label"] for each in model["accuracy"]["labels"]]

@@ -57,18 +57,19 @@ def test_each_key_gives_a_label_that_is_saved_with_everything_that_a_calibration
 
 def test_each_point_names_all_keys_and_its_weight_in_a_narrow_terminal(judged: Desk) -> None:
     shown = _label(judged, "q")
-    prompt = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ranscript [n]ote [q]uit? "
+    prompt = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ext [n]ote [q]uit? "
     assert prompt in shown
-    assert len(prompt) < 80
+    assert len(prompt + "unsure") < 80
     statement = "once more, the sum should be 1"
     assert f"{statement} (weight 1)" in " ".join(_label(judged, "h" * POINTS).split())
 
 
-def test_a_key_without_a_meaning_is_named_with_those_that_have_one(judged: Desk) -> None:
-    shown = " ".join(_label(judged, "x\tq").split())
-    assert "'x' is not one of the keys: h hit, m miss, u unsure, s skip" in shown
+def test_a_key_without_a_meaning_is_named_and_a_question_mark_explains_those_that_have_one(judged: Desk) -> None:
+    shown = " ".join(_label(judged, "x\t?q").split())
+    assert "'x' is not one of the keys; ? explains them." in shown
     assert "'\\t' is not one of the keys" in shown
-    assert shown.count("[q]uit?") == 3, "it asks again"
+    assert shown.count("h hit, m miss, u unsure, s skip") == 2, "at the beginning, and where it was asked for"
+    assert shown.count("[q]uit?") == 4, "it asks again"
 
 
 def test_a_capital_letter_is_the_same_key(judged: Desk) -> None:

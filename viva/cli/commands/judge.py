@@ -14,7 +14,7 @@ from rich.text import Text
 from viva.cases import find_case, load_case, load_rubric
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
-from viva.cli.label_options import check_corrected, gate_with_labels, label_options, truths_from
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, labels_from, truths_in
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -131,7 +131,7 @@ def command(
         fail("viva judge: --max-flips requires --baseline-judging.")
     gates, most = parse_gates(fail_under), None if max_flips is None else parse_most_flips(max_flips)
     check_corrected(gates, label_files, corrected=corrected)
-    truths = truths_from(label_files)
+    labels = labels_from(label_files, gated=corrected)
     # Before anything is judged, so that a missing journal is reported now.
     before = None if baseline_judging is None else _judging_of(baseline_judging)
     if resume is not None:
@@ -156,6 +156,7 @@ def command(
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
+    truths = None if labels is None else truths_in(labels, folder)
     figures = summarize(records, truths=truths)
     drift = None if before is None else drift_between(before, Judgings(records))
     if as_json:

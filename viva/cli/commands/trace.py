@@ -155,7 +155,7 @@ def command(
                 fail("viva trace: --follow cannot be combined with --limit or --retry-errors.")
             if given["engine"] != LOCAL:
                 fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
-            alarm = make_alarm(folder, given["alerts"], display.warn)
+            alarm = make_alarm(folder, given["alerts"], display.announce, display.warn)
             _follow(
                 request, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )

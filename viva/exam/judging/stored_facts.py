@@ -81,6 +81,7 @@ def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
         "agent": setting.agent,
         "case_hash": setting.case_hash,
         "source": setting.source,
+        "recording_digest": setting.recording_digest,
         "trial": setting.trial,
         "agent_digest": setting.agent_digest,
         "agent_version": setting.agent_version,

@@ -12,6 +12,7 @@ from viva.recordings.desktop.names import Names
 from viva.recordings.json_pieces import bounded_lines, read_document, stripped
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
+from viva.records.wording import counted
 from viva.regular_files import open_linked
 
 
@@ -155,7 +156,7 @@ def unfound_fields(lines: Sequence[Mapping[str, Any]], names: Names) -> list[str
     notes = []
     for name, keys in names.mapped.items():
         if not any(_has(each, key) for line in lines for each in (line, *_actions(line, names)) for key in keys):
-            notes.append(f"field {name} ({', '.join(keys)}) was found in 0 of {len(lines)} lines")
+            notes.append(f"field {name} ({', '.join(keys)}) was found in 0 of {counted(len(lines), 'line')}")
     return notes
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viva.recordings.recording import RecordingError
+from viva.recordings.recording import NothingYet
 
 JSON_FILES = (".json", ".jsonl", ".ndjson")
 PACKED = (".gz", ".zst", ".zstd")
@@ -33,7 +33,7 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
         endings: Of the files that are read in a folder; packed files have `.gz` or `.zst` after it.
 
     Raises:
-        RecordingError: a folder or glob holds no such file.
+        NothingYet: a folder or glob holds no such file.
     """
     files: dict[Path, None] = {}
     left: list[Path] = []
@@ -42,7 +42,7 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
         if path.is_dir():
             inside = _in_folder(path, endings, left)
             if not inside:
-                raise RecordingError(f"{path}: no file in this folder or below it ends in {', '.join(endings)}.")
+                raise NothingYet(f"{path}: no file in this folder or below it ends in {', '.join(endings)}.")
             files.update(dict.fromkeys(inside))
         elif path.exists() or not glob.has_magic(source):
             files[path] = None
@@ -61,7 +61,7 @@ def _matching(source: str, endings: Sequence[str], left: list[Path]) -> list[Pat
     for path in matched:
         found.update(dict.fromkeys(_in_folder(path, endings, left) if path.is_dir() else [path]))
     if not found:
-        raise RecordingError(f"{source}: no file matches this pattern.")
+        raise NothingYet(f"{source}: no file matches this pattern.")
     return list(found)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.errors import SetupError
+from viva.recordings.files.cells import plain
 from viva.recordings.files.packed import MOST_FREE, MOST_RATIO
 from viva.recordings.recording import RecordingError
 from viva.regular_files import MIB
@@ -20,7 +21,7 @@ FEW_ROWS = 4
 
 
 def rows_of(path: Path, file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file.
+    """Yield the rows of a Parquet file, without their empty cells.
 
     Raises:
         SetupError: pyarrow is not installed.
@@ -39,7 +40,8 @@ def rows_of(path: Path, file: IO[bytes]) -> Iterator[dict[str, Any]]:
             given += batch.nbytes
             if given > max(MOST_FREE, MOST_RATIO * size):
                 raise RecordingError(f"{path}: it unpacks to more than {MOST_RATIO} times its size.")
-            yield from batch.to_pylist()
+            for row in batch.to_pylist():
+                yield {str(key): value for key, cell in row.items() if (value := plain(cell)) is not None}
     except (ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
         words = " ".join(str(error).split())[:300]
         raise RecordingError(f"{path}: not a valid Parquet file: {words or type(error).__name__}.") from error

@@ -12,7 +12,7 @@ from viva.recordings.files.locations import JSON_FILES, find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -24,7 +24,6 @@ ENDINGS = (*JSON_FILES, ".parquet")
 """Of the files that are read in a folder."""
 FIRST_LINE = 1 << 20
 """Bytes of a first line that distinguish a file of lines from a document; a longer line is read piece by piece."""
-_LISTS = ("resourceSpans", "resource_spans", "spans", "data")
 
 
 class SpansReader:
@@ -33,6 +32,8 @@ class SpansReader:
     name = "spans"
     evaluators = EVALUATORS
     joins = "spans"
+    lists: tuple[str, ...] = ("resourceSpans", "resource_spans", "spans", "data")
+    """The keys under which a document holds the list of its spans."""
     """Sources of readers with the same word here are read together, because one trace may lie in several of them."""
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
@@ -61,49 +62,41 @@ class SpansReader:
         notes = list(found.notes)
         with Spool() as spool:
             for number, path in enumerate(found.files):
-                _add(path, spool, notes, number, alone=len(found.files) == 1)
+                left = spool.left_out
+                try:
+                    self._add(path, spool, number, notes)
+                except (OSError, RecordingError) as error:
+                    words = f"{path}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+                    if len(found.files) == 1:
+                        raise RecordingError(". ".join((words.rstrip("."), *notes))) from error
+                    notes.append(f"{words.rstrip('.')}; the other files are read")
+                if out := spool.left_out - left:
+                    notes.append(f"{path.name}: elements left out because they are not spans or have no ids: {out}")
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
                 where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
-                raise RecordingError(f"{where}: there is no span in it.{told}")
+                raise NothingYet(f"{where}: there is no span in it.{told}")
 
             def place(trace: str) -> str:
                 return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])
 
             yield from recordings(spool.traces(), place, self.name, since, notes)
 
+    def _add(self, path: Path, spool: Spool, number: int, notes: list[str]) -> None:
+        with open_recording(path, notes) as file:
+            begin = file.peek(len(MAGIC))[: len(MAGIC)]  # type: ignore[attr-defined]
+            values = rows_of(path, file) if begin == MAGIC else values_of(path, file, self.lists, notes)
+            spool.add((span for value in values for span in self.expand(value)), number)
+
+    def expand(self, value: Any) -> Iterator[Any]:
+        """Yield the raw spans of a value in a file; see `expand`."""
+        return expand(value)
+
 
 class OtlpReader(SpansReader):
     """Reads `otlp:FILE`."""
 
     name = "otlp"
-
-
-def _add(path: Path, spool: Spool, notes: list[str], number: int, *, alone: bool) -> None:
-    """Add the spans of one file.
-
-    Raises:
-        RecordingError: the file is the only one, and cannot be read.
-    """
-    left = spool.left_out
-    try:
-        with open_recording(path, notes) as file:
-            begin = file.peek(len(MAGIC))[: len(MAGIC)]  # type: ignore[attr-defined]
-            raw = _of_table(path, file) if begin == MAGIC else raw_spans(path, file, notes)
-            spool.add(raw, number)
-    except (OSError, RecordingError) as error:
-        words = f"{path}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
-        if alone:
-            raise RecordingError(". ".join((words.rstrip("."), *notes))) from error
-        notes.append(f"{words.rstrip('.')}; the other files are read")
-    if spool.left_out > left:
-        out = spool.left_out - left
-        notes.append(f"{path.name}: elements left out because they are not spans or have no ids: {out}")
-
-
-def _of_table(path: Path, file: IO[bytes]) -> Iterator[Any]:
-    for row in rows_of(path, file):
-        yield from _of_object(row)
 
 
 def recordings(
@@ -127,7 +120,19 @@ def recordings(
 
 
 def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
-    """Read the raw spans of a file in its order; lines that are not valid are left out, and noted.
+    """Read the raw spans of a file in its order; see `values_of`."""
+    for value in values_of(path, file, SpansReader.lists, notes):
+        yield from expand(value)
+
+
+def values_of(path: Path, file: IO[bytes], lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
+    """Read the values of a file in its order: its lines, or the elements of its documents.
+
+    Args:
+        path: The file's, for messages.
+        file: The file.
+        lists: The keys under which a document holds a list of elements.
+        notes: Take what is left out because it is not valid.
 
     Raises:
         RecordingError: the file is empty, or a document that is not valid.
@@ -136,13 +141,13 @@ def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
     while not first.strip():
         first = file.readline(FIRST_LINE)
         if not first:
-            raise RecordingError(f"{path}: the file is empty")
+            raise NothingYet(f"{path}: the file is empty")
     rest = _Joined(first, file)
     # A longer line was read in part, and cannot be whole.
     if len(first) < FIRST_LINE and is_whole(first):
         yield from _of_lines(path, rest, notes)
     else:
-        yield from _of_documents(path, rest, notes)
+        yield from _of_documents(path, rest, lists, notes)
 
 
 class _Joined:
@@ -174,18 +179,17 @@ def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
         if isinstance(value, ValueError):
             bad.append(number)
         else:
-            yield from expand(value)
+            yield value
     if bad:
         notes.append(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
 
 
-def _of_documents(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
+def _of_documents(path: Path, file: Any, lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
     pieces = Pieces(path, file)
     whole = 0
     while pieces.peek():
         try:
-            for element in elements(pieces, _LISTS):
-                yield from expand(element)
+            yield from elements(pieces, lists)
         except RecordingError as error:
             if not whole:
                 raise
@@ -217,7 +221,7 @@ def _of_object(value: Any) -> Iterator[Any]:
     if is_flat(value):
         yield from spans_of_rows(value)
         return
-    inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    inner = next((value[key] for key in SpansReader.lists if isinstance(value.get(key), list)), None)
     if inner is None:
         yield value
         return

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime
 from typing import Any
+
+from viva.recordings.files.cells import plain
 
 _CONTEXT, _ATTRIBUTES = "context.", "attributes."
 _TIMES = ("start_time", "end_time")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_flat(value: Mapping[str, Any]) -> bool:
@@ -39,7 +39,7 @@ def nested(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row as a span whose context and attributes are objects; empty cells are left out."""
     span: dict[str, Any] = {}
     for key, cell in row.items():
-        value = _plain(cell)
+        value = plain(cell)
         if value is None:
             continue
         for prefix in (_CONTEXT, _ATTRIBUTES):
@@ -53,35 +53,6 @@ def nested(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(events := span.get("events"), str):
         span["events"] = _loaded(events)
     return span
-
-
-def _plain(cell: Any) -> Any:
-    """Return a cell as JSON has it; None for an empty one, also within lists and objects.
-
-    A column of objects has every key of any of them, so an empty one says nothing.
-    """
-    if isinstance(cell, Mapping):
-        return {str(key): value for key, each in cell.items() if (value := _plain(each)) is not None}
-    if isinstance(cell, list | tuple):
-        # A column of maps has each as a list of pairs.
-        if cell and all(isinstance(each, tuple) and len(each) == 2 for each in cell):
-            return _plain(dict(cell))
-        return [_plain(each) for each in cell]
-    if isinstance(cell, datetime):
-        moment = cell if cell.tzinfo is not None else cell.replace(tzinfo=UTC)
-        passed = moment - _EPOCH
-        # pandas's own times have nanoseconds beside the microseconds.
-        beyond = getattr(cell, "nanosecond", 0)
-        return ((passed.days * 86_400 + passed.seconds) * 10**6 + passed.microseconds) * 1000 + beyond
-    if isinstance(cell, bytes):
-        return cell.decode(errors="replace")
-    if isinstance(cell, float) and cell != cell:
-        return None
-    return cell if cell is None or isinstance(cell, str | int | float | bool) else _text(cell)
-
-
-def _text(cell: Any) -> str:
-    return cell.isoformat() if isinstance(cell, date) else str(cell)
 
 
 def _nanoseconds(value: Any) -> Any:

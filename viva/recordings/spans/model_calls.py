@@ -83,6 +83,18 @@ class ModelCall:
         return next((name for name in names if isinstance(name, str) and name), None)
 
 
+_FINISH = ("gen_ai.response.finish_reasons", "llm.finish_reason", "gen_ai.completion.0.finish_reason")
+
+
+def was_cut(call: ModelCall) -> bool:
+    """Return whether the output of a model call ended at a limit before it was complete."""
+    for span in (call.span, *call.others):
+        for key in _FINISH:
+            if any(word in str(span.attributes.get(key, "")).lower() for word in ("length", "max_tokens")):
+                return True
+    return False
+
+
 def usage_of(span: Span) -> Usage:
     """Return what one span reports of its model call, as one answered call; `UNREPORTED` where it reports nothing."""
     counts: dict[str, Any] = {name: _count(span.attributes, keys) for name, keys in _TOKENS.items()}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import bisect
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.recordings.react import ReactText, observation_in, read_react
 from viva.recordings.spans.messages import RequestedCall, arguments, as_text, loaded
 from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.outcomes.tool_inputs import unwrapped
 from viva.recordings.spans.questions import complaint_in
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Tree
@@ -55,21 +56,7 @@ def tool_run(span: Span) -> ToolRun:
     result, identity, failed = _read_result(back)
     identity = next((str(attributes[key]) for key in _IDS if attributes.get(key)), identity)
     error = span.message or "failed" if span.failed else result or "failed" if failed else None
-    return ToolRun(span, name, _read_arguments(given), result, error, identity)
-
-
-def _read_arguments(given: Any) -> Any:
-    """Unwrap LlamaIndex's `{"kwargs": {…}}` and OpenLLMetry's `{"inputs": …}`."""
-    if isinstance(given, Mapping):
-        if set(given) == {"kwargs"} and isinstance(given["kwargs"], Mapping):
-            return given["kwargs"]
-        if (
-            "inputs" in given
-            and isinstance(given["inputs"], Mapping)
-            and set(given) <= {"inputs", "tags", "metadata", "kwargs"}
-        ):
-            return given["inputs"]
-    return given
+    return ToolRun(span, name, unwrapped(given), result, error, identity)
 
 
 def _read_result(back: Any) -> tuple[str | None, str | None, bool]:
@@ -103,12 +90,13 @@ class ToolRuns:
     def __init__(self, spans: Sequence[Span], calls: Sequence[ModelCall], tree: Tree) -> None:
         """Read the tools among the spans; one that repeats a tool around it under the same name is left out."""
         read = [tool_run(span) for span in spans if span.kind is SpanKind.TOOL]
+        repeated = _repeated(read, tree)
+        read = _with_inner_errors(read, repeated, tree)
         self.by_span = {run.span.id: run for run in read}
         """All tools that ran, by id of the span."""
         self._tree = tree
         self._read = sorted(read, key=lambda run: tree.places[run.span.id])
         self._places = [tree.places[run.span.id] for run in self._read]
-        repeated = _repeated(read, tree)
         self.left = {run.span.id: run for run in read if run.span.id not in repeated}
         """Runs that no call has asked for so far, by id of the span."""
         self._calls = calls
@@ -265,21 +253,43 @@ class _Answers:
         return after[number][1] if number < len(after) and after[number][0] is None else None
 
 
-def _repeated(runs: Sequence[ToolRun], tree: Tree) -> set[str]:
-    """Return the ids of the tools below another one of the same name."""
+def _repeated(runs: Sequence[ToolRun], tree: Tree) -> dict[str, ToolRun]:
+    """Return the ids of the tools below another one of the same name, each with the innermost of those around it."""
     extents = tree.extents()
-    around: Counter[str | None] = Counter()
+    around: dict[str | None, list[ToolRun]] = {}
     open_: list[ToolRun] = []
-    found = set()
+    found = {}
     for run in sorted(runs, key=lambda run: extents[run.span.id]):
         begin, _ = extents[run.span.id]
         while open_ and extents[open_[-1].span.id][1] < begin:
-            around[open_.pop().name] -= 1
-        if around[run.name]:
-            found.add(run.span.id)
-        around[run.name] += 1
+            around[open_.pop().name].pop()
+        same = around.setdefault(run.name, [])
+        if same:
+            found[run.span.id] = same[-1]
+        same.append(run)
         open_.append(run)
     return found
+
+
+def _with_inner_errors(runs: Sequence[ToolRun], repeated: Mapping[str, ToolRun], tree: Tree) -> list[ToolRun]:
+    """Add the error of a tool's inner span to the outer one, which a framework that caught the error left without.
+
+    The last inner span decides, as a tool may try again.
+    """
+    if not repeated:
+        return list(runs)
+    places = tree.places
+    last: dict[str, ToolRun] = {}
+    for run in sorted(runs, key=lambda run: places[run.span.id]):
+        if (outer := repeated.get(run.span.id)) is not None:
+            last[outer.span.id] = run
+    errors: dict[str, str] = {}
+    for run in sorted(runs, key=lambda run: places[run.span.id], reverse=True):
+        inner = last.get(run.span.id)
+        error = run.error or (None if inner is None else errors.get(inner.span.id))
+        if error is not None:
+            errors[run.span.id] = error
+    return [replace(run, error=errors.get(run.span.id)) if run.span.id in last else run for run in runs]
 
 
 def _may_be(call: RequestedCall, run: ToolRun) -> bool:

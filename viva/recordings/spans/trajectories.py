@@ -9,18 +9,21 @@ from typing import Any
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
 from viva.recordings.spans.answers import own_answer, parsed_by_framework
+from viva.recordings.spans.conventions.known import placed
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
+from viva.recordings.spans.outcomes.decided_steps import decided
+from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
+from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
-from viva.recordings.spans.unread import why_unread
 from viva.recordings.subjects import subject_of
-from viva.recordings.tool_definitions import definitions_in_spans
-from viva.records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, UNREAD, WRITTEN
+from viva.recordings.tool_definitions import listed_tools, with_tools_that_ran
+from viva.records.trajectory import MARK, UNREAD
 from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript
 from viva.records.usage import with_usage
 
@@ -35,7 +38,7 @@ def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recor
         place: Where the trace was found, for messages.
         source: The reader's name.
     """
-    tree = tree_of(spans)
+    tree = tree_of(placed(list(spans)))
     calls = model_calls(tree)
     runs = runs_of(tree, calls)
     for number, run in enumerate(runs, 1):
@@ -55,7 +58,8 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     stated = own_answer(spans[0] if alone else agent) or own_answer(agent)
     in_words = acts_in_words(run.calls, stated)
     earlier = earlier_rounds(inputs, top, question, in_words=in_words)
-    decisions, steps = _steps(run, tree, stated, in_words=in_words)
+    listed = listed_tools(spans, run.calls)
+    decisions, steps = _steps(run, tree, stated, frozenset(listed), in_words=in_words)
     read = any(MARK in step.attributes for step in steps)
     answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
     began = spans[0].start_ns
@@ -69,14 +73,15 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         started=None if began is None else began / 1e9,
         agent_seconds=(spans[0] if alone or agent is None else agent).seconds or 0.0,
     )
+    missing = not_recorded(round_)
     systems = (call.system for call in run.calls)
     transcript = Transcript(
         (*earlier, round_),
         source=source,
         trace_id=trace_id,
         system=next((text for text in systems if text), None),
-        tools=definitions_in_spans(spans, run.calls),
-        notes=tree.notes if first else (),
+        tools=with_tools_that_ran(listed, spans),
+        notes=(*(tree.notes if first else ()), *as_notes(missing)),
         attributes={**about(run, decisions), **({} if read else {UNREAD: why_unread(spans)})},
     )
     resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
@@ -91,7 +96,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
         agent_version=plain(version),
-        damage=tree.damage if first else {},
+        damage={**(tree.damage if first else {}), **missing},
     )
 
 
@@ -103,7 +108,9 @@ def _top(run: Run, tree: Tree, alone: bool) -> list[Span]:
     return [*reversed(list(tree.ancestors(inner))), inner]
 
 
-def _steps(run: Run, tree: Tree, stated: str | None, *, in_words: bool) -> tuple[list[SpanDecision], list[Step]]:
+def _steps(
+    run: Run, tree: Tree, stated: str | None, listed: frozenset[str], *, in_words: bool
+) -> tuple[list[SpanDecision], list[Step]]:
     tools = ToolRuns(run.spans, run.calls, tree)
     parsed = parsed_by_framework(run.spans, run.calls, tree) if in_words else {}
     decisions: list[SpanDecision] = []
@@ -135,8 +142,8 @@ def _steps(run: Run, tree: Tree, stated: str | None, *, in_words: bool) -> tuple
         elif span.kind is SpanKind.LLM and span.id not in counted and usage_of(span) is UNREPORTED:
             step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)  # no call: it prepared one, or broke off
         made = by_span.get(span.id, [])
-        steps.append(_decided(step, made[0], 1) if made else step)
-        steps += [_decided(_beside(step, number), each, number) for number, each in enumerate(made[1:], 2)]
+        steps.append(decided(step, made[0], 1, listed) if made else step)
+        steps += [decided(_beside(step, number), each, number, listed) for number, each in enumerate(made[1:], 2)]
     return decisions, steps
 
 
@@ -168,44 +175,6 @@ def _beside(step: Step, number: int) -> Step:
     """A further call that the same model call asked for: a step beside that of the span, which costs nothing more."""
     named = {"name": step.attributes["name"]}
     return replace(step, id=f"{step.id}#{number}", kind=StepKind.ACTION, usage=NO_USAGE, seconds=None, attributes=named)
-
-
-def _decided(step: Step, decision: SpanDecision, number: int) -> Step:
-    outcome, call = decision.outcome, decision.call
-    ran: ToolRun | None = None if outcome is None else outcome.ran
-    mark: dict[str, Any] = {SPAN: call.span.id}
-    tool, given = decision.tool, decision.tool_input
-    if decision.answer is not None:
-        mark[ANSWER] = decision.answer
-    if decision.implicit:
-        mark[IMPLICIT] = True
-    if decision.call_id is not None:
-        mark[CALL_ID] = decision.call_id
-    if decision.rest:
-        mark["rest"] = decision.rest
-    if decision.fault:
-        mark["fault"] = decision.fault
-    if ran is not None:
-        mark[RAN_IN] = ran.span.id
-        ran_input = ran.arguments if isinstance(ran.arguments, Mapping) else given
-        ran_tool = ran.name or tool
-        if (ran_tool, ran_input) != (tool, given):
-            mark[WRITTEN] = {"tool": tool, "tool_input": given}
-            tool, given = ran_tool, ran_input
-    error = step.error
-    if outcome is not None:
-        error = (ran.error if ran is not None else None) or outcome.complaint or error
-    return replace(
-        step,
-        thought=decision.thought,
-        tool=tool,
-        tool_input=given,
-        result=None if outcome is None else outcome.result,
-        error=error,
-        model=call.model,
-        usage=call.usage if number == 1 else NO_USAGE,
-        attributes={**step.attributes, MARK: mark},
-    )
 
 
 def _failure(root: Span, answer: str | None) -> str | None:

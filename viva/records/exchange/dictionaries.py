@@ -14,12 +14,15 @@ from pathlib import Path
 
 NEWEST = 2
 """The number of the newest dictionary."""
+MOST_HELPED = 256 * 1024
+"""Maximum number of bytes for which dictionaries are tried; what they save of more is not worth the time."""
 FOLDER = Path(__file__).parent / "dictionaries"
 
 
 def compress(plain: bytes) -> tuple[int, str]:
     """Return the number of the dictionary that serves best (0 for none), and the compressed bytes in base 85."""
-    tried = ((number, _with(number, plain)) for number in range(NEWEST + 1))
+    numbers = range(NEWEST + 1) if len(plain) <= MOST_HELPED else range(1)
+    tried = ((number, _with(number, plain)) for number in numbers)
     number, content = min(tried, key=lambda each: len(each[1]))
     return number, base64.b85encode(content).decode()
 

@@ -20,6 +20,7 @@ from viva.statistics.agreement.summary import AgreementFigures
 from viva.statistics.calibration.figures import Disagreement, JudgeCalibration
 
 MOST_DISAGREEMENTS = 5
+HARDER = "the figures are about points that are hard to judge (viva label without --sample chooses at random)"
 
 
 def calibration_report(
@@ -51,6 +52,8 @@ def stored_words(store: Path) -> str:
 
 def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
     name = one_line(each.judge.name, 60) if each.judge.is_model else "eval_code"
+    if each.judge.is_model and each.judge.votes > 1:
+        name += f" with {each.judge.votes} votes"
     yield Text(
         f"Judge {name}: {counted(each.accuracy.items, 'labelled point')} of {counted(each.cases, 'case')}", style="bold"
     )
@@ -61,6 +64,9 @@ def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
         left_out.append(f"{counted(each.undecided, 'point')} about which people are unsure or evenly divided")
     if left_out:
         yield Text(f"left out: {', '.join(left_out)}", style="yellow")
+    if each.hard:
+        of = "all" if each.hard == each.accuracy.items else f"{each.hard} of them"
+        yield Text(f"chosen as hard: {of}; {HARDER}", style="yellow")
     accuracy, agreement = each.accuracy, each.agreement
     yield Text(f"accuracy {estimate(accuracy.share, accuracy.share_interval)} ({accuracy.right} of {accuracy.items})")
     kappa = "not defined" if agreement.kappa is None else estimate(agreement.kappa, agreement.kappa_interval)
@@ -70,6 +76,13 @@ def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
     yield label_table(accuracy)
     if each.kinds:
         yield _kinds(each)
+    if each.faults:
+        yield Text()
+        yield Text("Points that it could not judge", style="bold")
+    for one in each.faults[:MOST_DISAGREEMENTS]:
+        yield from _disagreement(one)
+    if (more := len(each.faults) - MOST_DISAGREEMENTS) > 0:
+        yield Text(f"… {counted(more, 'more point')}; --json has all", style="dim")
     if each.disagreements:
         yield Text()
         yield Text("Worst disagreements", style="bold")

@@ -12,6 +12,7 @@ from rich.text import Text
 from viva.judge.calibration.judging import TriedPoint
 from viva.judge.calibration.sets import LabelledSet
 from viva.records.text import one_line
+from viva.records.verdict import Label
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.agreement import judged_parts, short_estimate
 from viva.reports.console.narrow_table import NarrowTable
@@ -91,13 +92,19 @@ def _details(figures: JudgeFigures) -> Iterator[RenderableType]:
     if (more := len(figures.by_kind) - MOST_KINDS) > 0:
         yield Text(f"… {counted(more, 'further kind')}; --json has all", style="dim")
     yield Text(f"used: {usage_words(figures.usage)}{_paid_now(figures)}", style="dim")
-    if figures.worst:
-        yield Text()
-        yield Text("the worst disagreements:", style="bold")
-        for each in figures.worst[:MOST_WORST]:
+    faults = [each for each in figures.worst if each.verdict == Label.ERROR]
+    wrong = [each for each in figures.worst if each.verdict != Label.ERROR]
+    for title, noun, points in (
+        ("without a verdict:", "further point", faults),
+        ("the worst disagreements:", "further disagreement", wrong),
+    ):
+        if points:
+            yield Text()
+            yield Text(title, style="bold")
+        for each in points[:MOST_WORST]:
             yield from _disagreement(each)
-        if (more := len(figures.worst) - MOST_WORST) > 0:
-            yield Text(f"… {counted(more, 'further disagreement')}; --json has all", style="dim")
+        if (more := len(points) - MOST_WORST) > 0:
+            yield Text(f"… {counted(more, noun)}; --json has all", style="dim")
 
 
 def _paid_now(figures: JudgeFigures) -> str:
@@ -128,7 +135,8 @@ def _parts(head: str, parts: Sequence[PartOfSet]) -> Table:
 
 def _disagreement(judged: TriedPoint) -> Iterator[Text]:
     kind = f" ({one_line(judged.kind, 40)})" if judged.kind else ""
-    yield Text(f"{one_line(judged.item, 60)}{kind}: the judge says {judged.verdict}, {judged.truth} is right")
+    said = "gives no verdict" if judged.verdict == Label.ERROR else f"says {judged.verdict}"
+    yield Text(f"{one_line(judged.item, 60)}{kind}: the judge {said}, {judged.truth} is right")
     yield Text(f"  statement: {one_line(judged.statement, 200)}")
     if judged.why:
         yield Text(f"  why {judged.truth}: {one_line(judged.why, 200)}")

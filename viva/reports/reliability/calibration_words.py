@@ -32,12 +32,18 @@ def calibration_lines(judges: Sequence[JudgeUse], journals: Iterable[Path]) -> l
 
 
 def _line(judge: JudgeUse, stored: Sequence[Calibration]) -> str:
-    name = f"judge {one_line(judge.model, 60)}"
-    found = newest_of(stored, judge.model, dict(judge.prompts))
+    name, prompts = f"judge {one_line(judge.model, 60)}", dict(judge.prompts)
+    if judge.votes > 1:
+        name += f" with {judge.votes} votes"
+    found = newest_of(stored, judge.model, prompts, judge.votes)
     if found is not None:
         return f"{name}: {calibration_words(found)}"
-    others = any(each.model == judge.model for each in stored)
-    return f"{name}: not calibrated{' with these prompts' if others else ''}"
+    others = [each for each in stored if each.model == judge.model]
+    if not others:
+        return f"{name}: not calibrated"
+    if all(each.votes != judge.votes for each in others):
+        return f"{name}: not calibrated with {'one vote' if judge.votes == 1 else 'these votes'}"
+    return f"{name}: not calibrated with these prompts"
 
 
 def calibration_words(found: Calibration) -> str:
@@ -49,7 +55,8 @@ def calibration_words(found: Calibration) -> str:
     total = f"{found.items} of {counted(found.items + found.left_out, 'point')}"
     number = total if found.left_out else counted(found.items, "label")
     cases = f" of {counted(found.cases, 'case')}" if found.people else ""
-    on = f"calibrated on {number}{cases} ({_subject(found)})"
+    hard = f"{'all' if found.hard == found.items else found.hard} chosen as hard"
+    on = f"calibrated on {number}{cases} ({_subject(found)}{f'; {hard}' if found.hard else ''})"
     chance = chance_words(found.kappa_interval, found.items, found.cases)
     warning = f": {chance}" if chance else ""
     if found.kappa is not None and found.kappa_interval is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from viva.judge.calibration.judging import TriedPoint
 from viva.records.transcript import NO_USAGE, Usage
@@ -95,6 +95,8 @@ def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> 
         model: The model's name, if it is another one.
     """
     pairs = [_pair(each) for each in judged]
+    accuracy = accuracy_of(pairs)
+    said = tuple(each for each in accuracy.labels if each.label != Label.ERROR)  # an error is no label
     return JudgeFigures(
         judge=judge,
         model=model or judge,
@@ -103,7 +105,7 @@ def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> 
         hostile=next(_parts(judged, lambda each: "hostile" if each.hostile else ""), None),
         by_kind=tuple(sorted(_parts(judged, lambda each: each.kind), key=lambda part: (part.accuracy, part.name))),
         by_length=tuple(_parts(sorted(judged, key=lambda each: each.length), lambda each: _length(each.length))),
-        accuracy=accuracy_of(pairs),
+        accuracy=replace(accuracy, labels=said),
         confusion=confusion_of(pairs),
         errors=sum(each.verdict == Label.ERROR for each in judged),
         points=tuple(judged),

@@ -8,11 +8,11 @@ harder to judge), which labels of these very runs do not need.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
 from viva.records.verdict import is_by_rule, is_model
-from viva.records.wording import SCORING_POINTS, counted
+from viva.records.wording import SCORING_POINTS
 from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.cells import natural
 from viva.statistics.corrected.clusters import CaseSums
@@ -38,6 +38,8 @@ class MeasuredJudge:
     """Labelled points."""
     settings: Mapping[str, frozenset[str]]
     """How the judge was set: kind, model, and the hash of each prompt."""
+    truths: Truths = field(default_factory=Truths)
+    """What people say about them."""
     notes: tuple[str, ...] = ()
     """Labels that could not be used, in words."""
     kinds: frozenset[str] = frozenset()
@@ -46,10 +48,7 @@ class MeasuredJudge:
     @property
     def refused(self) -> str:
         """Return why nothing can be corrected, whatever the new runs are; empty if it can be."""
-        labelled = len(self.cases)
-        if labelled < FEWEST_LABELLED:
-            return f"labels of {counted(labelled, 'case')}; a corrected score requires {FEWEST_LABELLED}"
-        return ""
+        return self.truths.refusal(len(self.cases), FEWEST_LABELLED)
 
 
 def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> MeasuredJudge:
@@ -74,6 +73,7 @@ def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> 
         tallies.labelled_cases(),
         sum(each.labels for each in found),
         {name: frozenset(values) for name, values in settings.items()},
+        truths,
         found[0].notes if found else (),
         frozenset(kinds),
     )

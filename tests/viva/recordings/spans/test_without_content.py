@@ -58,6 +58,24 @@ def test_question_answer_steps_and_tokens_of_an_agent_are_read(tmp_path: Path) -
     assert (usage.input_tokens, usage.output_tokens) == (200, 14)
 
 
+def test_what_was_not_recorded_is_counted(tmp_path: Path) -> None:
+    whole = [span(1, None, "request"), *agent(10, "one", "What?", "That.")]
+    (recording,) = read(tmp_path, whole)
+    assert recording.damage == {"model calls whose output was not recorded": 2}
+    for each in whole:
+        for key in ("input.messages", "output.messages", "tool.call.arguments", "tool.call.result"):
+            each["attributes"].pop(f"gen_ai.{key}", None)
+    (recording,) = read(tmp_path, whole)
+    assert recording.damage == {
+        "model calls whose output was not recorded": 2,
+        "tool calls whose input was not recorded": 1,
+        "tool calls whose result was not recorded": 1,
+        "runs whose question was not recorded": 1,
+        "runs whose answer was not recorded": 1,
+    }
+    assert "tool calls whose input was not recorded: 1" in recording.transcript.notes
+
+
 def test_each_agent_of_a_trace_has_its_own_steps_question_and_answer(tmp_path: Path) -> None:
     spans = [span(1, None, "request"), *agent(10, "one", "What?", "That."), *agent(20, "two", "Who?", "He.")]
     recordings = read(tmp_path, spans)

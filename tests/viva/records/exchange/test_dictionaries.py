@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from viva.judge.exam import review
 from viva.judge.scoring_points import by_model
+from viva.judge.session import judging
+from viva.judge.session.settings import Settings
+from viva.judge.session.shots import Shown
 from viva.judge.trajectory import asking
 from viva.models.prompts import render
 from viva.records.exchange.dictionaries import FOLDER, NEWEST, compress, decompress
@@ -31,6 +34,7 @@ def test_a_dictionary_never_changes_because_journals_refer_to_it() -> None:
 
 def prompts() -> Iterator[tuple[str, str]]:
     yield "judge", render(by_model.SYSTEM_PROMPT)
+    yield "session", judging.system_prompt(Settings(), Shown("all"))
     yield "reviewer", render(review.SYSTEM_PROMPT)
     for file in sorted(asking.RULES.parent.glob("*.md")):
         if file.name not in ("rules.md", "question.md"):

@@ -59,3 +59,21 @@ def test_reports_say_it_in_the_same_words(kappa: float | None) -> None:
         "m", {}, items=400, cases=40, kappa=kappa, kappa_interval=interval, accuracy=0.5, accuracy_interval=(0.45, 0.55)
     )
     assert calibration_words(found).endswith(f": {chance_words(interval, 400, 40)}")
+
+
+@pytest.mark.parametrize(("labels", "least", "most"), [(40, 0.35, 0.75), (100, 0.9, 1.0)])
+def test_how_many_labels_a_gate_of_point_four_requires_is_as_the_page_says(
+    labels: int, least: float, most: float
+) -> None:
+    passed = 0
+    for seed in range(100):
+        drawn = random.Random(seed)
+        truths = [drawn.random() < 0.5 for _ in range(labels)]
+        said = [truth is (drawn.random() < 0.85) for truth in truths]  # a judge whose kappa is .7
+        pairs = [
+            Pair(str(place // 2), str(truth), str(verdict))
+            for place, (truth, verdict) in enumerate(zip(truths, said, strict=True))
+        ]
+        interval = agreement_of(pairs).kappa_interval
+        passed += interval is not None and interval.low >= 0.4
+    assert least <= passed / 100 <= most

@@ -6,12 +6,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.model_server import Play
 from tests.scripted_judges import ScriptedModel, always_no, always_yes, at_random, by_the_letter, gullible
 from viva.judge.calibration.judging import TriedPoint, judge_set
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
 from viva.records.transcript import Usage
+from viva.reports.console.judges import judges_report
 from viva.statistics.agreement.chance import NO_BETTER
 from viva.statistics.agreement.judges import JudgeFigures, judge_figures
 
@@ -103,6 +105,14 @@ def test_undeserved_hits_come_first_among_disagreements_and_the_heaviest_of_them
     found = judge_figures("m", points)
     assert [each.item for each in found.worst] == ["g", "f", "e", "d", "c", "b"]
     assert found.errors == 1
+    assert [each.label for each in found.accuracy.labels] == ["hit", "miss", "unsure"]
+    assert found.accuracy.items == 7, "an error counts as wrong"
+    console = Console(width=120)
+    with console.capture() as shown:
+        console.print(judges_report(LabelledSet("s", ()), [found]))
+    said = " ".join(shown.get().split())
+    assert "without a verdict: b: hit is right, the judge gave no verdict" in said
+    assert "the worst disagreements: g: miss is right, the judge says hit" in said
 
 
 def test_weights_count_in_what_was_gained_and_withheld() -> None:

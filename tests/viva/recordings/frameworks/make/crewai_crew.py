@@ -11,7 +11,8 @@ from crewai import LLM, Agent, Crew, Task
 from crewai.tools import tool
 from openinference.instrumentation.crewai import CrewAIInstrumentor
 from openinference.instrumentation.openai import OpenAIInstrumentor
-from script import (
+
+from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
     FAILING,
     MODEL,
@@ -24,7 +25,7 @@ from script import (
     get_weather,
     model_server,
 )
-from spans_file import provider, versions
+from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 spans = provider(folder)

@@ -6,7 +6,8 @@ import json
 
 import dspy
 from openinference.instrumentation.dspy import DSPyInstrumentor
-from script import (
+
+from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
     FAILING,
     MODEL,
@@ -19,7 +20,7 @@ from script import (
     get_weather,
     model_server,
 )
-from spans_file import provider, versions
+from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 DSPyInstrumentor().instrument(tracer_provider=provider(folder))

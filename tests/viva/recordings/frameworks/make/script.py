@@ -5,19 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.model_server import Answer, ModelServer, Request, ToolCall
-
-_HERE = str(Path(__file__).parent)
-if _HERE in sys.path:
-    # A script beside this one may have the name of a package that a framework imports, as `mcp` has.
-    sys.path.remove(_HERE)
-    sys.path.append(_HERE)
 
 MODEL = "scripted"
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 7
@@ -39,7 +33,16 @@ def convert(degrees: int, unit: str) -> str:
     return f"{degrees * 9 // 5 + 32} {unit}"
 
 
-TOOLS = {"get_weather": get_weather, "convert": convert}
+def ask_the_moon(city: str) -> str:
+    """Fail: no framework is given this tool."""
+    raise ValueError("ask_the_moon")
+
+
+TOOLS: dict[str, Callable[..., str]] = {
+    "get_weather": get_weather,
+    "convert": convert,
+    "ask_the_moon": ask_the_moon,
+}
 Calls = tuple[tuple[str, dict[str, Any]], ...]
 
 
@@ -88,6 +91,22 @@ CONVERSATION = (
 """Two turns of one conversation: the second is asked with the first as history."""
 
 
+@dataclass(frozen=True)
+class Nested:
+    """A task whose first tool call starts another agent, which has a task of its own in the same trace."""
+
+    outer: Task
+    inner: Task
+    agents: tuple[str, str]
+
+
+UNKNOWN_TOOL = Task(
+    "How warm is it on the moon?",
+    (Turn("", (("ask_the_moon", {"city": "Tycho"}),)), Turn("Nobody can tell.")),
+)
+"""The model asks for a tool that there is not."""
+
+
 @dataclass
 class Script:
     """Plays the model for one framework, and writes down what it asked for."""
@@ -112,20 +131,33 @@ class Script:
             same_trace: Whether the run lies in the trace of the run before it.
             asked: The task as the model plays it, where the framework has a form of its own for calls or answers.
         """
-        played = (asked or task).turns
-        self._turns = iter(played)
-        self._note(task, len(played), same_trace=same_trace)
+        self._turns = iter((asked or task).turns)
+        self._note(task, same_trace=same_trace, played=len((asked or task).turns))
         return task.question
 
-    def play_all(self, tasks: Iterable[Task]) -> list[str]:
-        """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
-        taken = list(tasks)
-        self._turns = (turn for task in taken for turn in task.turns)
-        for task in taken:
-            self._note(task, len(task.turns))
-        return [task.question for task in taken]
+    def play_nested(self, nested: Nested) -> str:
+        """Make the model take up a task whose first tool call starts another agent with a task of its own."""
+        first, *rest = nested.outer.turns
+        self._turns = iter((first, *nested.inner.turns, *rest))
+        self.agent = nested.agents[0]
+        self._note(nested.outer)
+        self.agent = nested.agents[1]
+        self._note(nested.inner, same_trace=True)
+        self.agent = None
+        return nested.outer.question
 
-    def _note(self, task: Task, calls: int, *, same_trace: bool = False) -> None:
+    def play_all(self, tasks: Iterable[Task | Nested]) -> list[str]:
+        """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
+        turns: list[Turn] = []
+        questions = []
+        for task in tasks:
+            questions.append(self.play_nested(task) if isinstance(task, Nested) else self.play(task))
+            turns += self._turns
+        self._turns = iter(turns)
+        return questions
+
+    def _note(self, task: Task, *, same_trace: bool = False, played: int | None = None) -> None:
+        calls = len(task.turns) if played is None else played
         run: dict[str, Any] = {
             "agent": self.agent,
             "question": task.question,

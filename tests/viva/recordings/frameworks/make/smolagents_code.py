@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from openinference.instrumentation.smolagents import SmolagentsInstrumentor
-from script import (
+from smolagents import CodeAgent, OpenAIModel, tool
+
+from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
     FAILING,
     MODEL,
@@ -20,8 +22,7 @@ from script import (
     get_weather,
     model_server,
 )
-from smolagents import CodeAgent, OpenAIModel, tool
-from spans_file import provider, versions
+from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 SmolagentsInstrumentor().instrument(tracer_provider=provider(folder))

@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from opentelemetry import trace
-from script import (
+from strands import Agent, tool
+from strands.models.openai import OpenAIModel
+
+from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
     FAILING,
     MODEL,
@@ -21,9 +24,7 @@ from script import (
     get_weather,
     model_server,
 )
-from spans_file import provider, versions
-from strands import Agent, tool
-from strands.models.openai import OpenAIModel
+from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 trace.set_tracer_provider(provider(folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.viva.recordings.frameworks.make.script import FAILING, PARALLEL, PLAIN
+from tests.viva.recordings.frameworks.make.script import FAILING, PARALLEL, PLAIN, UNKNOWN_TOOL
 from tests.viva.recordings.frameworks.make.vercel_runs import record
 
-record((PLAIN, FAILING, PARALLEL))
+record((PLAIN, FAILING, PARALLEL, UNKNOWN_TOOL))

@@ -59,4 +59,13 @@ for (const content of given.conversation) {
   messages.push(...(await generateText({ ...common, messages })).response.messages);
 }
 for (const prompt of given.streamed) await streamText({ ...common, prompt }).consumeStream();
+const named = (functionId) => ({ ...common, experimental_telemetry: { isEnabled: true, functionId } });
+const ask_expert = tool({
+  description: "Ask an expert.",
+  ...schema({ question: z.string() }),
+  execute: async ({ question }) => (await generateText({ ...named("expert"), prompt: question })).text,
+});
+await generateText({ ...named("asker"), tools: { ...tools, ask_expert }, prompt: given.nested });
+const { tools: _, ...plain } = common;
+await ai.generateObject({ ...plain, mode: "json", schema: z.object({ degrees: z.number() }), prompt: given.object });
 await sdk.shutdown();

@@ -13,15 +13,26 @@ from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
     MODEL,
     SYSTEM,
+    TOOLS,
+    Nested,
     Script,
     Task,
+    Turn,
     folder_given,
     model_server,
 )
 
+INNER = Task("Weather in Rome?", (Turn("", (("get_weather", {"city": "Rome"}),)), Turn("25 degrees.")))
+OUTER = Task(
+    "Ask the expert for the weather in Rome.",
+    (Turn("The expert knows.", (("ask_expert", {"question": INNER.question}),)), Turn("25 degrees, says the expert.")),
+)
+TOOLS["ask_expert"] = lambda question: INNER.turns[-1].words
+OBJECT = Task("How warm is it in Rome, as JSON?", (Turn('{"degrees":25}'),))
+
 
 def record(single: Sequence[Task]) -> None:
-    """Record tasks, whole and streamed, and a conversation."""
+    """Record tasks, whole and streamed, a conversation, an agent that asks another one, and an object as answer."""
     folder = folder_given()
     packages = Path(os.environ["NODE_PATH"])
     version = json.loads((packages / "ai/package.json").read_text())["version"]
@@ -29,15 +40,19 @@ def record(single: Sequence[Task]) -> None:
     program = packages.parent / "vercel_runs.mjs"
     shutil.copy(Path(__file__).with_suffix(".mjs"), program)
     with model_server(script) as url:
-        questions = script.play_all((*single, *CONVERSATION, *single))
+        nested = Nested(OUTER, INNER, ("asker", "expert"))
+        number = len(single)
+        questions = script.play_all((*single, *CONVERSATION, *single, nested, OBJECT))
         asked = {
             "url": url,
             "model": MODEL,
             "system": SYSTEM,
             "file": str(folder / "spans.jsonl"),
-            "single": questions[: len(single)],
-            "conversation": questions[len(single) : -len(single)],
-            "streamed": questions[-len(single) :],
+            "single": questions[:number],
+            "conversation": questions[number : number + 2],
+            "streamed": questions[number + 2 : -2],
+            "nested": questions[-2],
+            "object": questions[-1],
         }
         subprocess.run(["node", program, json.dumps(asked)], check=True, cwd=packages.parent)
     script.write_truth(folder)

@@ -1,0 +1,1 @@
+"""What became of what an agent decided: inputs, failures, calls that were not dispatched, runs without a decision."""
