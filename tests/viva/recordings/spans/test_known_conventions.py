@@ -51,7 +51,8 @@ def test_many_kinds_of_attributes_are_counted_not_listed() -> None:
 
 def test_every_convention_is_recognized_by_what_it_writes() -> None:
     for convention in CONVENTIONS:
-        assert sighting([span_of(**{f"{convention.prefixes[0]}.x": 1})]).conventions, convention.name
+        written = {f"{prefix}.x": 1 for prefix in convention.prefixes[:1]}
+        assert sighting([span_of(*convention.scopes[:1], **written)]).conventions, convention.name
         assert convention.translate is None or convention.keys or convention.scopes, convention.name
 
 

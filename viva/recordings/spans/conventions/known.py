@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from viva.recordings.spans.conventions import agno, mcp, openllmetry, vercel_ai, written_as_read
+from viva.recordings.spans.conventions import (
+    agno,
+    crewai,
+    dspy,
+    google_adk,
+    mcp,
+    openllmetry,
+    smolagents,
+    strands,
+    vercel_ai,
+    written_as_read,
+)
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
 
 if TYPE_CHECKING:
@@ -19,6 +30,11 @@ CONVENTIONS: tuple[Convention, ...] = (
     vercel_ai.VERCEL_AI,
     mcp.MCP,
     agno.AGNO,
+    strands.STRANDS,
+    google_adk.GOOGLE_ADK,
+    smolagents.SMOLAGENTS,
+    crewai.CREWAI,
+    dspy.DSPY,
 )
 """All that are known. Each that translates is given what those before it have made of a span."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,15 +123,16 @@ class Script:
     _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
     _traces: list[dict[str, Any]] = field(default_factory=list)
 
-    def play(self, task: Task, *, same_trace: bool = False) -> str:
+    def play(self, task: Task, *, same_trace: bool = False, asked: Task | None = None) -> str:
         """Make the model take up a task, and return its question. Call it before the framework is asked.
 
         Args:
             task: What is asked next.
             same_trace: Whether the run lies in the trace of the run before it.
+            asked: The task as the model plays it, where the framework has a form of its own for calls or answers.
         """
-        self._turns = iter(task.turns)
-        self._note(task, same_trace=same_trace)
+        self._turns = iter((asked or task).turns)
+        self._note(task, same_trace=same_trace, played=len((asked or task).turns))
         return task.question
 
     def play_nested(self, nested: Nested) -> str:
@@ -155,15 +156,16 @@ class Script:
         self._turns = iter(turns)
         return questions
 
-    def _note(self, task: Task, *, same_trace: bool = False) -> None:
+    def _note(self, task: Task, *, same_trace: bool = False, played: int | None = None) -> None:
+        calls = len(task.turns) if played is None else played
         run: dict[str, Any] = {
             "agent": self.agent,
             "question": task.question,
             "steps": [],
             "answer": task.turns[-1].words,
         }
-        run["input_tokens"] = INPUT_TOKENS * len(task.turns)
-        run["output_tokens"] = OUTPUT_TOKENS * len(task.turns)
+        run["input_tokens"] = INPUT_TOKENS * calls
+        run["output_tokens"] = OUTPUT_TOKENS * calls
         run["steps"] = [self._step(*call) for turn in task.turns for call in turn.calls]
         if same_trace:
             self._traces[-1]["runs"].append(run)
@@ -173,6 +175,15 @@ class Script:
     def nothing(self) -> None:
         """Note a trace in which no agent ran."""
         self._traces.append({"trace": len(self._traces), "runs": []})
+
+    def play_in_turn(self, tasks: Sequence[Task], agents: Sequence[str]) -> None:
+        """Make the model take up tasks one after another, each asked of another agent, in one trace."""
+        turns = [turn for task in tasks for turn in task.turns]
+        own = self.agent
+        for number, (task, agent) in enumerate(zip(tasks, agents, strict=True)):
+            self.agent = agent
+            self.play(task, same_trace=number > 0)
+        self.agent, self._turns = own, iter(turns)
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
