@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from viva.judge.operational.decision import Trend
     from viva.judge.operational.evaluator import OperationalEvaluator
     from viva.judge.success import SuccessEvaluator
-    from viva.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
+    from viva.observe.eval_harness import CompletedRun, EvalHarness
     from viva.observe.eval_suite import EvalCase, EvalSuite
     from viva.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
+    from viva.observe.observer import EvalInsight
     from viva.observe.options import EvalOptions
     from viva.recordings.events.autogen import autogen_collector, observing_autogen, take_autogen_record
     from viva.recordings.events.autogen_stream import autogen_messages, take_autogen_message
@@ -101,8 +102,8 @@ _HOMES = {
     "viva.observe.eval_harness": (
         "CompletedRun",
         "EvalHarness",
-        "EvalInsight",
     ),
+    "viva.observe.observer": ("EvalInsight",),
     "viva.observe.eval_suite": (
         "EvalCase",
         "EvalSuite",

@@ -99,11 +99,14 @@ def labels_in(text: str, path: Path, damage: Damage | None = None) -> list[Human
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        if _is_torn(line):
+        try:
+            label = _label(line, f"{one_line(str(path))}, line {number}")
+        except SetupError:
+            if not _is_torn(line):
+                raise
             if damage is not None:
                 damage.add(number)
             continue
-        label = _label(line, f"{one_line(str(path))}, line {number}")
         found.pop(label.key, None)  # so that the order is that of the lines that apply
         if label.label is not None:
             found[label.key] = label

@@ -17,10 +17,12 @@ from viva.records.text import counted
 from viva.records.transcript import Metrics, Transcript
 from viva.records.verdict import Insight, Verdict, error_insight
 
-EARLIER = 5
-"""Earlier runs that are compared with, the newest."""
+PRIOR = 1
+"""The number of earlier runs that a run is compared with: the one before it."""
+MOST_EARLIER = 1000
+"""Maximum number of earlier runs whose median a run is compared with."""
 LOOKED_AT = 20
-"""Runs of a task among which those are looked for: some may be of other agents."""
+"""Runs of a task among which those are looked for, at least: some may be of other agents."""
 NOTHING = "nothing was observed: no model call, tool call, abort or failure, and it is unknown whether it was a success"
 
 
@@ -30,13 +32,19 @@ class OperationalEvaluator:
     name = "operational"
     needs = ()
 
-    def __init__(self, history: EvalHistorySource | None = None) -> None:
+    def __init__(self, history: EvalHistorySource | None = None, *, earlier: int = PRIOR) -> None:
         """Args:
         history: The earlier runs, recorded elsewhere; None is what the run's journal holds.
+        earlier: The number of earlier runs that a run is compared with: 1 is the prior run; of several, the median.
 
         Raises:
-            SetupError: the history has no method `runs`.
+            SetupError: the history has no method `runs`, or the number is not a whole number from 1.
         """
+        if type(earlier) is not int or not 1 <= earlier <= MOST_EARLIER:
+            raise SetupError(
+                f"operational: earlier must be a whole number from 1 to {MOST_EARLIER:,}, not {earlier!r:.40}."
+            )
+        self._wanted = earlier
         if history is not None and not callable(getattr(history, "runs", None)):
             raise SetupError(
                 f"OperationalEvaluator(): history must be an EvalHistorySource, such as JournalHistory(folder), not "
@@ -75,14 +83,15 @@ class OperationalEvaluator:
         if source is None or not context.task:
             return (), ()
         try:
-            runs = await source.runs(context.task, limit=LOOKED_AT)
+            limit = max(LOOKED_AT, 4 * self._wanted)
+            runs = await source.runs(context.task, limit=limit)
             found = _before(runs, context, elsewhere=elsewhere)
-            if len(found) < EARLIER and len(runs) == LOOKED_AT:
+            if len(found) < self._wanted and len(runs) == limit:
                 # A run that is judged late has many after it.
                 found = _before(await source.runs(context.task), context, elsewhere=elsewhere)
         except Exception as error:
             return (), (f"the history cannot be read: {describe_part(error, source)}",)
-        return found[-EARLIER:], ()
+        return found[-self._wanted :], ()
 
 
 def _before(runs: Sequence[EvalRunRecord], context: Context, *, elsewhere: bool) -> list[EvalRunRecord]:
@@ -116,7 +125,8 @@ def _reason(signals: Sequence[Signal], earlier: int) -> str:
         return "no earlier run of this task to compare with"
     if not signals:
         return "the earlier runs share no known figure with this one"
-    compared = f"compared with {counted(earlier, 'earlier run')}"
+    which = "the prior run" if earlier == 1 else f"the median of {counted(earlier, 'earlier run')}"
+    compared = f"compared with {which}"
     marks = {1: "better", -1: "worse", 0: "same"}
     return f"{compared}: " + "; ".join(f"{each.words}: {marks[each.direction]}" for each in signals)
 

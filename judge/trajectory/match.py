@@ -57,7 +57,10 @@ class TrajectoryMatch:
         if (empty := why_empty(transcript, path)) is not None:
             return nothing_to_judge(self.name, context.subject, empty)
         if context.reference is None:
-            return cannot_judge(self.name, context.subject, "there is no reference trajectory for this subject")
+            words = (
+                f"there is no reference trajectory for the subject {one_line(context.task or context.subject, 120)!r}"
+            )
+            return cannot_judge(self.name, context.subject, words)
         try:
             reference = read_reference(context.reference)
             made = [TrajectoryCall(each.tool, each.arguments) for each in calls(path)]

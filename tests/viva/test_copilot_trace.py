@@ -51,9 +51,9 @@ def test_sessions_of_one_prompt_are_compared_in_their_order_whoever_is_judged_fi
     assert done.returncode == 0, done.stderr
     found = {run.transcript.attributes["session_id"]: run.insights for run in read_runs(tmp_path / "j")}
     assert found["s0"][0].label == "Inconclusive"
-    assert found["s1"][0].summary.startswith("Improved: compared with 1 earlier run: tokens 15,000, before 30,000")
-    assert found["s3"][0].summary.startswith("Improved: compared with 3 earlier runs: tokens 7,500, before 15,000")
-    assert found["s29"][0].summary.startswith("Flat: compared with 5 earlier runs: tokens 1,000, before 1,111")
+    assert found["s1"][0].summary.startswith("Improved: compared with the prior run: tokens 15,000, before 30,000")
+    assert found["s3"][0].summary.startswith("Improved: compared with the prior run: tokens 7,500, before 10,000")
+    assert found["s29"][0].summary.startswith("Flat: compared with the prior run: tokens 1,000, before 1,034")
     # Judged again, into another journal and in another order, they come to the same.
     again = in_this_process(
         "judge", "j", "--evaluators", "operational", "--out", "k", "--concurrency", "3", "--quiet", cwd=tmp_path
@@ -62,6 +62,10 @@ def test_sessions_of_one_prompt_are_compared_in_their_order_whoever_is_judged_fi
     for run in read_runs(tmp_path / "k"):
         (before,) = found[run.transcript.attributes["session_id"]]
         assert (run.insights[0].label, run.insights[0].scores) == (before.label, before.scores)
+    in_this_process("judge", "j", "--evaluators", "operational(earlier=5)", "--out", "m", "--quiet", cwd=tmp_path)
+    median = {run.transcript.attributes["session_id"]: run.insights[0].summary for run in read_runs(tmp_path / "m")}
+    assert median["s3"].startswith("Improved: compared with the median of 3 earlier runs: tokens 7,500, before 15,000")
+    assert median["s29"].startswith("Flat: compared with the median of 5 earlier runs: tokens 1,000, before 1,111")
 
 
 def test_a_file_that_holds_no_session_is_a_mistake_and_leaves_no_journal(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import KEY
+from tests.model_server import ModelServer, Request, text_of, verdict
 from tests.viva.conftest import Desk
 from viva.journal.reader import read_records
 from viva.records.run_record import RunRecord
@@ -203,3 +205,44 @@ def test_a_single_reward_that_is_missing_is_not_passed_over(desk: Desk) -> None:
 def test_a_message_with_other_names_is_told(desk: Desk, message: dict[str, Any], told: str) -> None:
     (desk.folder / "odd.json").write_text(json.dumps([message, {"role": "assistant", "content": "Hi."}]))
     assert told in desk.viva("trace", "chat:odd.json", expect=2).stderr
+
+
+def test_a_model_judges_the_statements_without_code_by_what_the_recording_says(desk: Desk) -> None:
+    asked: list[str] = []
+
+    def judge(request: Request) -> str:
+        prompt = "\n".join(text_of(message) for message in request["messages"])
+        asked.append(prompt)
+        rude = "Go away." in prompt
+        said = "Go away." if rude else "on its way" if "on its way" in prompt else "4"
+        return verdict("miss" if rude else "hit", "It says so.", {"round": 1, "quote": said})
+
+    write_rubric(
+        desk, scoring_points=[{"score_point": "The agent is polite.", "weight": 1}], background="It is Monday."
+    )
+    with ModelServer({"m": judge}) as server:
+        environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+        options = ("--rubric", "rubric.yaml", "--model", "openai:m", "--out", "j")
+        desk.viva("trace", "chat:talks.jsonl", *options, environment=environment, expect=0)
+    assert scores(desk.folder / "j") == {"refund": 1.0, "hello": 0.0, BY_LINE: 1.0}
+    assert all("The agent is polite." in each and "It is Monday." in each for each in asked)
+
+
+def test_a_followed_source_is_judged_by_the_rubric_poll_after_poll(desk: Desk) -> None:
+    write_rubric(desk, scoring_points=[POLITE])
+    options = ("--rubric", "rubric.yaml", "--sandbox", "process", "--follow", "--looks", 1, "--interval", 0.01)
+    desk.viva("trace", "chat:talks.jsonl", *options, "--out", "j", expect=0)
+    with (desk.folder / "talks.jsonl").open("a") as file:
+        file.write(json.dumps(talk("Bye", "Go away.", task_id="bye")) + "\n")
+    (desk.folder / "rubric.yaml").unlink()
+    desk.viva("trace", "--resume", "j", "--follow", "--looks", 1, "--interval", 0.01, expect=0)
+    assert scores(desk.folder / "j") == {"refund": 1.0, "hello": 0.0, BY_LINE: 1.0, "bye": 0.0}
+
+
+def test_reports_name_the_rubric_and_its_statements(desk: Desk) -> None:
+    write_rubric(desk, scoring_points=[POLITE])
+    desk.viva("trace", "chat:talks.jsonl", "--rubric", "rubric.yaml", "--sandbox", "process", "--out", "j", expect=0)
+    assert {record.setting.case_file for record in read_records(desk.folder / "j")} == {"rubric.yaml"}
+    desk.viva("report", "j", "--format", "html", "--out", "page.html", expect=0)
+    assert "The agent is polite." in (desk.folder / "page.html").read_text()
+    assert "1 of 1 point" in desk.viva("report", "j", "--format", "csv", expect=0).stdout

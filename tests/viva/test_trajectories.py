@@ -298,7 +298,7 @@ def test_match_needs_a_reference_and_a_subject_without_one_is_an_error(tmp_path:
     (tmp_path / "r.json").write_text('{"alpha": []}')
     done = trace(tmp_path, "--evaluators", "match_strict", "--reference", "r.json")
     assert done.returncode == 3
-    assert "there is no reference trajectory for this subject" in done.stderr
+    assert "there is no reference trajectory for the subject" in done.stderr
 
 
 def test_the_recorded_airline_agent_is_judged_as_found(tmp_path: Path) -> None:

@@ -105,9 +105,9 @@ def _check_joinable(labels: Sequence[HumanLabel]) -> None:
     if loose:
         run = one_line(loose[0].run, 60)
         raise SetupError(
-            f"--corrected: {counted(len(loose), 'label')} (the first of the run {run}) neither name the conversation "
-            "('conversation') nor say when they were given ('at'). The ids of runs are the same in every suite, so "
-            "they may be about other conversations: label with viva label, or add the time."
+            "--corrected: the ids of runs are the same in every suite, and nothing tells which conversation "
+            f"{counted(len(loose), 'label')} (the first of the run {run}) may be about: 'conversation' is missing, and "
+            "so is a credible time 'at'. Label with viva label, or add the time."
         )
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from viva.errors import SetupError
-from viva.exam.options import Options
-from viva.judge.registry import name_evaluators
-from viva.plugins.kinds import load
-from viva.plugins.parameters import split_list
-from viva.records.evaluator import Evaluator
-from viva.records.history import EvalHistorySource
-from viva.records.sink import Sink
-from viva.records.text import one_line
-from viva.sinks import SINKS, make_sink, sink_name
 
+if TYPE_CHECKING:
+    from viva.exam.options import Options
+    from viva.records.evaluator import Evaluator
+    from viva.records.history import EvalHistorySource
+    from viva.records.sink import Sink
+
+# A host that leaves observing off imports this module: what only an observer needs is imported where it is used.
+
+LOG = logging.getLogger("viva")
 ENABLE = "ENABLE_EVALS"
 DIRECTORY = "EVALS_WORKING_DIRECTORY"
 CAPTURE = "EVALS_CAPTURE_CONTENT"
@@ -65,8 +66,8 @@ class EvalOptions:
         Args:
             environment: None means the process's.
 
-        Raises:
-            SetupError: a variable has a value that it cannot have.
+        A switch with a value that it cannot have is off, and the logger `viva` says so: a mistake in a variable stops
+        no host.
         """
         given = os.environ if environment is None else environment
         return cls(
@@ -98,6 +99,9 @@ class EvalOptions:
         """
         if not options:
             return self.add_sink("otel")
+        from viva.plugins.kinds import load
+        from viva.sinks import SINKS
+
         try:
             sink: Sink = load(SINKS, "otel")(**options)
         except TypeError as error:
@@ -106,11 +110,7 @@ class EvalOptions:
 
     @property
     def is_enabled(self) -> bool:
-        """Return whether to observe: as set, else as `ENABLE_EVALS` says.
-
-        Raises:
-            SetupError: the variable has a value that it cannot have.
-        """
+        """Return whether to observe: as set, else as `ENABLE_EVALS` says."""
         return _flag(os.environ, ENABLE) if self.enabled is None else self.enabled
 
     @property
@@ -124,6 +124,8 @@ class EvalOptions:
         Raises:
             SetupError: there is no such sink, or it cannot be created.
         """
+        from viva.sinks import make_sink, sink_name
+
         if not self.sinks:
             return [("jsonl", make_sink(f"jsonl:{Path(self.working_directory, LOCAL_SINK)}"))]
         if isinstance(self.sinks, str):
@@ -148,10 +150,14 @@ class EvalOptions:
             raise SetupError(f"evaluators must be a tuple: ({self.evaluators!r:.80},).")
         if not self.evaluators:
             raise SetupError(f"evaluators is empty: name at least one, such as {DEFAULT_EVALUATOR!r}.")
+        from viva.judge.registry import name_evaluators
+
         return name_evaluators(self.evaluators)
 
     def exam_options(self) -> Options:
         """What judging runs with."""
+        from viva.exam.options import Options
+
         return Options(evaluators=self.named_evaluators()[0], model=self.model)
 
 
@@ -162,16 +168,27 @@ def checked_options(options: object, call: str) -> EvalOptions:
         SetupError: they are something else.
     """
     if not isinstance(options, EvalOptions):
+        from viva.records.text import one_line
+
         raise SetupError(f"{call}: options must be an EvalOptions(…), not {one_line(repr(options), 80)}.")
     return options
 
 
+_TOLD: set[tuple[str, str]] = set()
+"""The variables and values that were reported; each once, since a host may attach to many sessions."""
+
+
 def _flag(environment: Mapping[str, str], name: str) -> bool:
     value = environment.get(name, "").strip().lower()
-    if value not in _ON | _OFF:
-        raise SetupError(f"{name} must be 1, true, yes or on, or 0, false, no or off, not {value!r:.40}.")
+    if value not in _ON | _OFF and (name, value) not in _TOLD:
+        _TOLD.add((name, value))
+        LOG.warning("%s must be 1, true, yes or on, or 0, false, no or off, not %r: it counts as off", name, value[:40])
     return value in _ON
 
 
 def _names(text: str) -> tuple[str, ...]:
+    if not text.strip():
+        return ()
+    from viva.plugins.parameters import split_list
+
     return tuple(split_list(text))

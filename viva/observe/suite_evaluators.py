@@ -9,6 +9,7 @@ from typing import Any
 
 from viva.judge.loaded_evaluator import name_of
 from viva.judge.operational.evaluator import OperationalEvaluator
+from viva.judge.registry import read_spec
 from viva.judge.success import SUCCEEDED, SUCCESS, SuccessEvaluator
 from viva.observe.options import DEFAULT_EVALUATOR, EvalOptions
 from viva.observe.session_agent import SessionAgent
@@ -33,8 +34,12 @@ def suite_evaluators(
     names, given = options.named_evaluators()
     success = CaseSuccess(cases, agent.successes)
     given = dict(given)
-    if DEFAULT_EVALUATOR in names and DEFAULT_EVALUATOR not in given:
-        given[DEFAULT_EVALUATOR] = _KnowsSuccess(OperationalEvaluator(history), success)
+    for name in names:
+        if name in given:
+            continue
+        part, parameters = read_spec(name)
+        if part == DEFAULT_EVALUATOR and part not in given:
+            given[name] = _KnowsSuccess(OperationalEvaluator(history, **parameters), success)
     if SUCCESS not in {*names, *map(name_of, given.values())}:
         names, given[SUCCESS] = (*names, SUCCESS), success
     return names, given

@@ -201,6 +201,7 @@ class Worker:
         return changed(
             setting,
             case_hash=case_hash,
+            case_file=setting.case_file or (str(run.case.file) if run.case is not None else ""),
             workspace=workspace,
             judge=judge.kind,
             **judge.named_models,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from viva.errors import SetupError
 from viva.judge.operational.evaluator import OperationalEvaluator
+from viva.judge.registry import find_evaluators
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.evaluator import Context
 from viva.records.run_record import Outcome, RunRecord, Timing
@@ -21,7 +23,7 @@ class History:
         self._runs = runs
 
     async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:
-        return [run for run in self._runs if run.task == task][-(limit or 100) :]
+        return [run for run in self._runs if run.task == task][-(limit or 10_000) :]
 
 
 def used(tokens: int) -> Metrics:
@@ -47,20 +49,53 @@ async def test_a_first_run_is_inconclusive_and_scored_without_efficiency() -> No
     assert (verdict.subject, verdict.criterion, verdict.by) == ("now", "operational", "code")
 
 
-async def test_a_run_is_compared_with_the_five_newest_of_the_same_task_and_agent_that_began_before() -> None:
+OTHERS = (
+    earlier("other task", 1, task="other"),
+    earlier("other agent", 1, agent="somebody"),
+    earlier("began later", 1, started=11.0),
+    earlier("now", 1),
+)
+"""Runs that a run is never compared with."""
+
+
+async def test_a_run_is_compared_with_the_prior_one_of_the_same_task_and_agent() -> None:
     insight = await judged(
-        used(200),
-        earlier("old", 10_000),
-        *(earlier(f"run-{number}", 100) for number in range(5)),
-        earlier("other task", 1, task="other"),
-        earlier("other agent", 1, agent="somebody"),
-        earlier("began later", 1, started=11.0),
-        earlier("now", 1),
+        used(200), *(earlier(f"run-{number}", 1000) for number in range(5)), earlier("p", 100), *OTHERS
     )
     assert insight.label == "Degraded"
     assert insight.scores["efficiency"] == 0.5
-    assert "compared with 5 earlier runs" in insight.summary
-    assert "tokens 200, before 100 (+100%): worse" in insight.summary
+    assert "compared with the prior run: tokens 200, before 100 (+100%): worse" in insight.summary
+
+
+async def test_a_run_is_compared_with_the_median_of_as_many_as_the_user_wants() -> None:
+    runs = (
+        earlier("old", 10_000),
+        *(earlier(f"run-{number}", 100) for number in range(4)),
+        earlier("p", 1000),
+        *OTHERS,
+    )
+    context = Context("now", task="task", agent="copilot", started=10.0, history=History(*runs))
+    insight = await OperationalEvaluator(earlier=5).evaluate(Transcript(metrics=used(200)), context)
+    assert insight.label == "Degraded"
+    assert insight.scores["efficiency"] == 0.5
+    assert "compared with the median of 5 earlier runs: tokens 200, before 100" in insight.summary
+    named = find_evaluators(("operational(earlier=5)",))[0].make({})
+    again = await named.evaluate(Transcript(metrics=used(200)), context)
+    assert again.summary == insight.summary
+
+
+async def test_among_many_runs_of_other_agents_enough_are_found() -> None:
+    mine = [earlier(f"mine-{number}", 100, started=1.0) for number in range(40)]
+    others = [earlier(f"other-{number}", 1, started=2.0, agent="somebody") for number in range(200)]
+    context = Context("now", task="task", agent="copilot", started=10.0, history=History(*mine, *others))
+    insight = await OperationalEvaluator(earlier=40).evaluate(Transcript(metrics=used(100)), context)
+    assert "the median of 40 earlier runs" in insight.summary
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "5", 10**9])
+def test_a_number_of_earlier_runs_that_cannot_be_is_a_mistake(number: Any) -> None:
+    with pytest.raises(SetupError, match="earlier must be a whole number from 1 to 1,000"):
+        OperationalEvaluator(earlier=number)
 
 
 async def test_the_same_run_gets_the_same_insight_every_time() -> None:
@@ -102,7 +137,7 @@ async def test_a_run_of_the_same_id_that_another_journal_holds_is_an_earlier_run
     before, itself = earlier("now", 100), earlier("now", 1, started=10.0)
     insight = await OperationalEvaluator(History(before, itself)).evaluate(Transcript(metrics=used(200)), context)
     assert insight.scores["efficiency"] == 0.5
-    assert "compared with 1 earlier run:" in insight.summary
+    assert "compared with the prior run:" in insight.summary
 
 
 async def test_what_viva_did_not_understand_is_said() -> None:

@@ -155,3 +155,20 @@ def test_public_labels_of_other_forms_are_read_by_the_same_command(desk: Desk) -
     found = {each["kind"]: round(each["alpha"]["alpha"], 6) for each in graded["figures"]}
     expected = {"Informativeness": 0.284873, "Relevance": 0.115121, "Fluency": -0.015808, "Coherence": 0.064972}
     assert {kind: found[kind] for kind in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(12, "coin: not shown to be better than chance: label more points"), (600, "coin: no better than chance")],
+)
+def test_a_rater_at_chance_against_the_true_labels_is_told_by_the_rule_of_judges(
+    desk: Desk, rows: int, words: str
+) -> None:
+    lines = [
+        f"{n},{'yes' if n % 2 else 'no'},{'yes' if n // 2 % 2 else 'no'},{'yes' if n % 2 else 'no'}"
+        for n in range(rows)
+    ]
+    (desk.folder / "r.csv").write_text("item,truth,coin,good\n" + "\n".join(lines))
+    shown = " ".join(desk.viva("calibrate", "r.csv", "--gold", "truth", expect=0).stdout.split())
+    assert words in shown
+    assert "good: n" not in shown

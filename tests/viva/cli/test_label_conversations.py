@@ -64,7 +64,7 @@ def test_labels_of_another_suite_with_the_same_run_ids_are_used_nowhere(two: Des
     shown = " ".join(two.viva("report", "second", "--labels", "ann.jsonl", expect=0).stdout.split())
     assert words in shown
     assert "no corrected score: labels of 0 cases" in shown
-    two.viva("report", "second", "--labels", "ann.jsonl", *GATE, expect=3)
+    assert words in two.viva("report", "second", "--labels", "ann.jsonl", *GATE, expect=3).stderr
     two.viva("report", "first", "--labels", "ann.jsonl", *GATE, expect=0)
     two.viva("calibrate", "ann.jsonl", "first", expect=0)
     model = ("--judge-model", "openai:none")
@@ -95,7 +95,7 @@ def test_labels_that_can_be_joined_by_nothing_are_refused_by_a_gate_and_noted_el
     assert words in two.viva("calibrate", "ann.jsonl", "first", expect=0).stderr
     for at in (None, "yesterday", "2999-01-01T00:00:00Z"):
         rewrite(two, at=at)
-        assert "they may be about other conversations" in (
+        assert "nothing tells which conversation 50 labels (the first" in (
             two.viva("report", "first", "--labels", "ann.jsonl", *GATE, expect=2).stderr
         )
         two.viva("report", "first", "--labels", "ann.jsonl", expect=0)

@@ -133,7 +133,8 @@ def test_what_opens_no_session_and_limits_that_are_none_are_refused() -> None:
         EvalSuite([EvalCase("a", "x")], Runtime(answer), max_concurrency=0)
 
 
-async def test_a_suite_is_compared_with_the_suites_before_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("evaluator", "before"), [("operational", 50), ("operational(earlier=5)", 75)])
+async def test_a_suite_is_compared_with_the_suites_before_it(tmp_path: Path, evaluator: str, before: int) -> None:
     tokens = [100, 50, 200]
 
     def spend(prompt: str) -> Sequence[Event]:
@@ -146,9 +147,11 @@ async def test_a_suite_is_compared_with_the_suites_before_it(tmp_path: Path) -> 
     said = []
     for _ in range(3):
         result = await EvalSuite(
-            [EvalCase("one", "one")], Runtime(spend), EvalOptions(working_directory=tmp_path)
+            [EvalCase("one", "one")],
+            Runtime(spend),
+            EvalOptions(working_directory=tmp_path, evaluators=(evaluator,)),
         ).run()
         (case,) = result.cases
         assert case.insight is not None
         said.append((case.insight.label, case.insight.scores.get("efficiency")))
-    assert said == [("Inconclusive", None), ("Improved", 1.0), ("Degraded", 75 / 200)]
+    assert said == [("Inconclusive", None), ("Improved", 1.0), ("Degraded", before / 200)]

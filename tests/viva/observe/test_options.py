@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import viva.observe.options as options_module
 from viva.errors import SetupError
+from viva.observe.eval_harness import EvalHarness
 from viva.observe.options import EvalOptions
 from viva.sinks.jsonl import JsonLinesSink
 
@@ -41,9 +46,49 @@ def test_the_environment_sets_everything_that_text_can_say() -> None:
 
 
 @pytest.mark.parametrize("name", ["ENABLE_EVALS", "EVALS_CAPTURE_CONTENT"])
-def test_a_switch_with_another_value_is_a_mistake(name: str) -> None:
-    with pytest.raises(SetupError, match=f"{name} must be 1, true"):
-        EvalOptions.from_environment({name: "maybe"})
+def test_a_switch_with_another_value_is_off_and_told_once(
+    name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options_module, "_TOLD", set())
+    for _ in range(2):
+        options = EvalOptions.from_environment({name: "maybe"})
+        assert (options.enabled, options.capture_content) == (False, False)
+    [told] = [record.message for record in caplog.records if record.name == "viva"]
+    assert told.startswith(f"{name} must be 1, true, yes or on")
+
+
+def test_a_mistake_in_the_switch_stops_no_host(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options_module, "_TOLD", set())
+    monkeypatch.setenv("ENABLE_EVALS", "2")
+    assert not EvalHarness.attach(NoSession()).enabled  # type: ignore[arg-type]
+    assert not EvalHarness(EvalOptions()).enabled
+    assert [record.levelname for record in caplog.records if "ENABLE_EVALS" in record.message] == ["WARNING"]
+
+
+OFF = """
+import sys
+import viva
+viva.EvalHarness.attach(object(), viva.EvalOptions(enabled=False))
+heavy = ("viva", "pydantic", "asyncio", "yaml", "httpx")
+print(sorted(name for name in sys.modules if name.partition(".")[0] in heavy))
+"""
+
+
+def test_a_host_in_which_observing_is_off_imports_next_to_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", OFF], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == [
+        "viva",
+        "viva.errors",
+        "viva.observe",
+        "viva.observe.eval_harness",
+        "viva.observe.options",
+    ]
+
+
+class NoSession:
+    """Has no `on`, and must not be asked for it."""
 
 
 class Remembering:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ SUBJECTS = ("subject", "task_id", "case", "task", "query", "id")
 REFERENCES = ("reference", "calls", "actions", "tool_calls", "steps", "trajectory")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class References:
     """Knows the reference of each subject."""
 
@@ -30,14 +31,31 @@ class References:
     path: tuple[str, ...] = ()
     """Where in the fields of a recording around its messages the reference lies; empty if a file has them."""
 
+    @cached_property
+    def _by_words(self) -> Mapping[str, Any]:
+        """References by the words of their subjects, where no other subject has the same words."""
+        found: dict[str, list[Any]] = {}
+        for subject, given in self.by_subject.items():
+            found.setdefault(_words(subject), []).append(given)
+        return {words: given[0] for words, given in found.items() if len(given) == 1}
+
     def find(self, subject: str, transcript: Transcript) -> Any:
         """Return the reference of a subject; None if there is none."""
         if not self.path:
-            return self.by_subject.get(subject)
+            asked = next((each.examiner for each in reversed(transcript.rounds) if each.examiner), None)
+            for key in (subject, asked or subject):
+                if key in self.by_subject:
+                    return self.by_subject[key]
+            return self._by_words.get(_words(asked or subject), self._by_words.get(_words(subject)))
         found: Any = transcript.attributes.get("recording")
         for name in self.path:
             found = found.get(name) if isinstance(found, Mapping) else None
         return found
+
+
+def _words(subject: str) -> str:
+    """Return a subject with its white space made plain: a question may hold line breaks and no-break spaces."""
+    return " ".join(subject.split())
 
 
 def load_references(spec: str) -> References:

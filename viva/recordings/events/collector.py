@@ -6,15 +6,28 @@ A kind of stream is a small function from one event to calls of the methods of `
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from viva.recordings.events.intake import Intake, Task
-from viva.recordings.events.tally import add, name_of
+from viva.recordings.events.tally import Tally, add, name_of
 from viva.records.transcript import Metrics, StopReason, Transcript
 
 EvalMetricsSnapshot = Metrics
 """What was counted so far, as the proposal calls it: an immutable `Metrics`."""
+
+
+MOST_TASKS = 10_000
+"""Earlier tasks whose figures are kept."""
+
+
+class TaskSnapshot(NamedTuple):
+    """The figures of one task."""
+
+    task: str
+    """Its label; empty for what was reported before the first task began."""
+    metrics: EvalMetricsSnapshot
 
 
 class Session(Protocol):
@@ -53,6 +66,8 @@ class EvalCollector(Intake):
         self._unsubscribe: Callable[[], None] | None = None
         self._main: str | None = None
         """The name of the main agent, for streams in which all agents have names."""
+        self._past: deque[tuple[str, Tally]] = deque(maxlen=MOST_TASKS)
+        """Labels and counts of earlier tasks."""
 
     def attach(self, session: Session) -> EvalCollector:
         """Subscribe to a session's events with its own `on`.
@@ -108,6 +123,8 @@ class EvalCollector(Intake):
     def begin_task(self, label: str = "") -> None:
         """Begin a task. Everything that follows belongs to it, except tool calls that are already open."""
         with self._lock:
+            if self._task.label or self._task.tally.metrics() != Metrics():  # not what precedes the first task
+                self._past.append((self._task.label, self._task.tally))
             self._task = Task(label)
 
     @property
@@ -119,6 +136,16 @@ class EvalCollector(Intake):
         """Return the figures of the current task so far. They can be read from any thread, and never change."""
         with self._lock:
             return self._task.tally.metrics()
+
+    def snapshots(self) -> tuple[TaskSnapshot, ...]:
+        """Return the figures of all tasks so far, the current one last; a label that was used twice is there twice.
+
+        A tool call that ends in a later task is in the figures of the task in which it started, as completed. Of more
+        than 10,000 tasks, the newest are kept.
+        """
+        with self._lock:
+            tasks = [*self._past, (self._task.label, self._task.tally)]
+            return tuple(TaskSnapshot(label, tally.metrics()) for label, tally in tasks)
 
     def transcript(self) -> Transcript:
         """Return the current task as a transcript, with its metrics; texts are in it where they were captured."""

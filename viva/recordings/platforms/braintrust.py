@@ -51,6 +51,7 @@ class BraintrustReader(PlatformReader):
             if own and about.get("type") == "llm"
             else None,
             session=metadata.get("session_id"),
+            tools=metadata.get("tools"),
             raw=record,
         )
 

@@ -15,6 +15,7 @@ from viva.recordings.spans.messages import loaded
 from viva.recordings.spans.values import listed
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
+_TYPES = (*_KINDS, "SPAN", "EVENT", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 
 
 class LangfuseReader(PlatformReader):
@@ -60,6 +61,8 @@ def _observation(record: Any, session: Any, root: str | None) -> Any:
         return next((record[name] for name in names if record.get(name) is not None), None)
 
     kind = str(of("type") or "").upper()
+    if kind not in _TYPES:
+        return None
     usage = [loaded(record.get(name)) for name in ("usageDetails", "usage_details", "usage")]
     counts = next((each for each in usage if isinstance(each, Mapping) and each), {})
     failed = str(of("level") or "").upper() == "ERROR"

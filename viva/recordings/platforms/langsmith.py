@@ -40,13 +40,17 @@ def _run(run: Mapping[str, Any]) -> Any:
         return None
     kind = _KINDS.get(str(run["run_type"]), OTHER)
     given, returned, error = loaded(run.get("inputs")), loaded(run.get("outputs")), run.get("error")
+    call = None
     if kind == TOOL:
+        call = _call_id(returned)
         given = _tool_input(given)
         returned, failed = _tool_output(returned)
         error = error or failed
     extra = loaded(run.get("extra"))
-    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
-    metadata = metadata if isinstance(metadata, Mapping) else {}
+    extra = extra if isinstance(extra, Mapping) else {}
+    metadata, asked = (
+        each if isinstance(each, Mapping) else {} for each in (extra.get("metadata"), extra.get("invocation_params"))
+    )
     return make_span(
         trace=run.get("trace_id") or run.get("id"),
         identity=run.get("id"),
@@ -58,13 +62,21 @@ def _run(run: Mapping[str, Any]) -> Any:
         began=run.get("start_time"),
         ended=run.get("end_time"),
         error=error,
-        model=metadata.get("ls_model_name"),
+        model=metadata.get("ls_model_name") or asked.get("model"),
         tokens=_tokens(run, returned, metadata) if kind == MODEL else None,
         session=next(
             (metadata[key] for key in ("session_id", "thread_id", "conversation_id") if key in metadata), None
         ),
+        tools=asked.get("tools"),
+        call=call,
         raw=run,
     )
+
+
+def _call_id(returned: Any) -> Any:
+    message = returned.get("output") if isinstance(returned, Mapping) else None
+    inner = message.get("kwargs", message) if isinstance(message, Mapping) else None
+    return inner.get("tool_call_id") if isinstance(inner, Mapping) else None
 
 
 def _tool_input(given: Any) -> Any:

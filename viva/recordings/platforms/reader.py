@@ -32,7 +32,12 @@ class PlatformReader(SpansReader):
     def expand(self, value: Any) -> Iterator[Any]:
         """Yield the spans of a value in a file: a record, or a list or page of them."""
         for record in _records(value, self.lists):
-            yield from self.translate(record) if isinstance(record, Mapping) else (record,)
+            if not isinstance(record, Mapping):
+                yield record
+                continue
+            for span in self.translate(record):
+                # What is not one of this platform is counted, and its keys tell what it may be.
+                yield record if span is None else span
 
     def translate(self, record: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the spans of one record."""

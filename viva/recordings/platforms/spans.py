@@ -28,6 +28,8 @@ def make_span(
     model: Any = None,
     tokens: Mapping[str, Any] | None = None,
     session: Any = None,
+    tools: Any = None,
+    call: Any = None,
     raw: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
     """Return a span as a dump of spans holds it; None if the record has no id of a trace or of its own.
@@ -46,6 +48,8 @@ def make_span(
         model: The model's name.
         tokens: `prompt`, `completion` and `cached`, as far as known.
         session: The id of the session.
+        tools: Definitions of the tools that a model was given, where they are not in its input.
+        call: The id of the call that a tool ran for.
         raw: The whole record, so that nothing is lost.
     """
     if not _is_id(trace) or not _is_id(identity):
@@ -53,9 +57,9 @@ def make_span(
     given, returned = loaded(given), loaded(returned)
     attributes: dict[str, Any] = {"openinference.span.kind": kind}
     if kind == MODEL:
-        attributes |= _model_attributes(given, returned)
+        attributes |= _model_attributes(given, returned, tools)
     if kind == TOOL:
-        attributes["tool.name"] = str(name)
+        attributes |= {"tool.name": str(name), "tool_call.id": call if isinstance(call, str) else None}
     attributes |= {"input.value": _value(given), "output.value": _value(returned)}
     attributes |= {"llm.model_name": model if isinstance(model, str) else None, "session.id": session}
     for key, count in (tokens or {}).items():
@@ -73,10 +77,10 @@ def make_span(
     }
 
 
-def _model_attributes(given: Any, returned: Any) -> dict[str, Any]:
+def _model_attributes(given: Any, returned: Any, tools: Any) -> dict[str, Any]:
     attributes = message_attributes("llm.input_messages", messages_in(given))
     attributes |= message_attributes("llm.output_messages", answers_in(returned))
-    tools = given.get("tools") if isinstance(given, Mapping) else None
+    tools = tools or (given.get("tools") if isinstance(given, Mapping) else None)
     for number, tool in enumerate(listed(tools)):
         attributes[f"llm.tools.{number}.tool.json_schema"] = json.dumps(tool, ensure_ascii=False)
     return attributes

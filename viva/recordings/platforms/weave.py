@@ -12,6 +12,7 @@ from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
 from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span
+from viva.recordings.spans.messages import loaded
 
 _KINDS = {"llm": MODEL, "tool": TOOL, "agent": AGENT}
 _MODEL = re.compile(
@@ -31,6 +32,9 @@ class WeaveReader(PlatformReader):
 
     def translate(self, record: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the span of a call."""
+        if "op_name" not in record:
+            yield None
+            return
         given = record.get("inputs")
         inputs = {key: value for key, value in given.items() if key != "self"} if isinstance(given, Mapping) else given
         name = _short(record.get("op_name"))
@@ -45,12 +49,20 @@ class WeaveReader(PlatformReader):
             returned=record.get("output"),
             began=record.get("started_at"),
             ended=record.get("ended_at"),
-            error=record.get("exception"),
+            error=_error(record.get("exception")),
             model=inputs.get("model") if isinstance(inputs, Mapping) else None,
             tokens=_tokens(record.get("summary")) if kind == MODEL else None,
             session=record.get("thread_id"),
             raw=record,
         )
+
+
+def _error(exception: Any) -> Any:
+    """Return what went wrong: newer clients write type, message and traceback as JSON."""
+    told = loaded(exception)
+    return (
+        f"{told.get('type')}: {told.get('message')}" if isinstance(told, Mapping) and "message" in told else exception
+    )
 
 
 def _short(name: Any) -> str:

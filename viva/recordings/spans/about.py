@@ -1,11 +1,12 @@
-"""Reads what the spans of a run state besides its steps: framework, technique, session, and names of agents."""
+"""Reads what the spans of a run state besides its steps: framework, technique, session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from viva.recordings.spans.decisions import SpanDecision
+from viva.recordings.spans.names import first_text
 from viva.recordings.spans.runs import Run
 from viva.recordings.spans.span import Span
 
@@ -42,26 +43,3 @@ def framework_of(spans: Sequence[Span]) -> str | None:
         if any(mark in said for mark in marks):
             return name
     return next((span.scope for span in spans if span.scope), None)
-
-
-def agent_name(span: Span | None) -> str | None:
-    """Return the name of an agent by its span."""
-    if span is None:
-        return None
-    name = first_text([span], ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id"))
-    plain = span.name.removeprefix("invoke_agent ").strip()
-    return name or plain.partition(".")[0] or None
-
-
-def first_text(spans: Iterable[Span], keys: Sequence[str]) -> str | None:
-    """Return the first value that spans have under one of some keys, as text."""
-    for span in spans:
-        for key in keys:
-            if (value := span.attributes.get(key)) is not None and (text := plain(value)):
-                return text
-    return None
-
-
-def plain(value: Any) -> str | None:
-    """Return a text or number as text; None for anything else, and for empty text."""
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) else None

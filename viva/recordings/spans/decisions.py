@@ -71,7 +71,7 @@ def decide(
             else SpanDecision(call, thought, False, asked.name, asked.arguments, asked.id, outcome=outcome)
             for asked, outcome in zip(output.calls, outcomes, strict=True)
         ]
-    if not in_words:
+    if not in_words or not (output.text or "").strip():
         return [SpanDecision(call, output.reasoning, answer=output.text or "")]
     return [_in_words(call, place, tools, parsed, stated)]
 

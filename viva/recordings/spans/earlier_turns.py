@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from viva.recordings.react import read_react
 from viva.recordings.spans.messages import Message, input_messages
-from viva.recordings.spans.questions import is_question
+from viva.recordings.spans.questions import asked_in, question_places
 from viva.recordings.spans.span import Span
 from viva.records.transcript import Round
 
@@ -26,17 +26,18 @@ def earlier_rounds(
         in_words: Whether the agent acts in words (ReAct), so that its replies hold its thoughts, too.
     """
     messages = inputs or next((found for span in top if (found := input_messages(span))), ())
-    asked = [place for place, message in enumerate(messages) if is_question(message)]
+    asked = question_places(messages)
     if not asked:
         return ()
-    same = (place for place in reversed(asked) if (messages[place].text or "").strip() == (question or "").strip())
+    same = (place for place in reversed(asked) if asked_in(messages[place]).strip() == (question or "").strip())
     before = messages[: next(same, asked[-1])]
     if not any(message.role == "assistant" for message in before):
         return ()
     turns: list[tuple[str | None, list[Message]]] = []
-    for message in before:
-        if is_question(message):
-            turns.append((message.text, []))
+    questions = frozenset(asked)
+    for place, message in enumerate(before):
+        if place in questions:
+            turns.append((asked_in(message), []))
         elif message.role == "assistant":
             if not turns:
                 turns.append((None, []))  # a greeting

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+from viva.recordings.files.kinds import hint_for
 from viva.recordings.files.locations import JSON_FILES, find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.files.parquet import MAGIC, rows_of
@@ -75,7 +76,9 @@ class SpansReader:
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
                 where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
-                raise NothingYet(f"{where}: there is no span in it.{told}")
+                hint = hint_for(spool.other)
+                kind = RecordingError if hint else NothingYet
+                raise kind(f"{where}: there is no span in it.{told}{hint}")
 
             def place(trace: str) -> str:
                 return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])

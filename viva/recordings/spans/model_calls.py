@@ -1,4 +1,4 @@
-"""Finds the model calls of a trace, each once, and what each was given, said, cost and decided."""
+"""Finds the model calls of a trace, and what each was given, said, cost and decided."""
 
 from __future__ import annotations
 
@@ -154,12 +154,12 @@ def output_of(span: Span, *, loose: bool) -> Message | None:
     return Message("assistant", text) if text and text.strip() else None
 
 
-def model_calls(tree: Tree) -> list[ModelCall]:
-    """Return the model calls of a trace in the order of their start, each once.
+def spans_of_calls(tree: Tree) -> list[ModelCall]:
+    """Return the model calls of a trace in the order of their start.
 
     A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
-    stands for both, and takes from the inner what it lacks. So does a span that covers the time of another one and says
-    the same. A model's span without an output is not counted as a call.
+    stands for both, and takes from the inner what it lacks. A model's span without an output is not counted as a call;
+    an empty reply is an output.
     """
     outer: dict[str, list[Span]] = {}
     around = tree.inherited(_outermost)
@@ -175,7 +175,10 @@ def model_calls(tree: Tree) -> list[ModelCall]:
     if not known:
         tried = (_call(spans[top], inner, loose=True) for top, inner in outer.items())
         known = [call for call in tried if call is not None]
-    return _without_repeats(sorted(known, key=lambda call: tree.places[call.span.id]))
+    counted = {call.span.id for call in known}
+    silent = (_silent(spans[top], inner) for top, inner in outer.items() if top not in counted)
+    known += [call for call in silent if call is not None]
+    return sorted(known, key=lambda call: tree.places[call.span.id])
 
 
 def _outermost(parent: Span, above: Span | None) -> Span | None:
@@ -193,28 +196,12 @@ def _call(top: Span, inner: list[Span], *, loose: bool) -> ModelCall | None:
     return None
 
 
-def _without_repeats(calls: list[ModelCall]) -> list[ModelCall]:
-    kept: list[ModelCall] = []
-    for call in calls:
-        same = next(
-            (place for place in range(len(kept) - 1, max(-1, len(kept) - 9), -1) if _covers(kept[place], call)), None
-        )
-        if same is None:
-            kept.append(call)
-        else:
-            before = kept[same]
-            kept[same] = ModelCall(before.span, before.output, (*before.others, call.span, *call.others))
-    return kept
-
-
-def _covers(one: ModelCall, other: ModelCall) -> bool:
-    """Return whether two spans are of one call: two instrumentations of one client, one within the other."""
-    if None in (one.span.start_ns, one.span.end_ns, other.span.start_ns, other.span.end_ns):
-        return False
-    within = one.span.start_ns <= other.span.start_ns and other.span.end_ns <= one.span.end_ns  # type: ignore[operator]
-    differs = one.span.scope != other.span.scope and bool(one.span.scope) and bool(other.span.scope)
-    same = (one.output.text, [call.name for call in one.output.calls]) == (
-        other.output.text,
-        [call.name for call in other.output.calls],
-    )
-    return within and same and differs
+def _silent(top: Span, inner: list[Span]) -> ModelCall | None:
+    """Return the call of a model that answered without a word."""
+    for span in (top, *inner):
+        messages = output_messages(span)
+        # OpenInference leaves an empty text out; others leave out texts that a user does not want recorded.
+        stated = "llm.output_messages.0.message.role" in span.attributes
+        if messages and not span.failed and (stated or messages[-1].text is not None):
+            return ModelCall(top, Message("assistant", ""), tuple(inner))
+    return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from viva.recordings.spans.messages import Message
 from viva.recordings.spans.model_calls import ModelCall
-from viva.recordings.spans.questions import is_question
+from viva.recordings.spans.names import agent_name
+from viva.recordings.spans.outcomes.handovers import FirstCall, calls_outside
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Outermost, Tree
 
@@ -27,6 +27,13 @@ class Run:
     """The spans of the agents that called models in it; none where the trace names no agent."""
     extents: Outermost = field(default_factory=Outermost)
     """The extents of the agents."""
+    outside: frozenset[str] = frozenset()
+    """Ids of the spans of model calls in the trace that are no agent's."""
+
+    @property
+    def begins(self) -> Span:
+        """The span of its first agent, or of its first call where the trace names no agent."""
+        return self.agents[0] if self.agents else self.calls[0].span
 
 
 def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
@@ -34,20 +41,24 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
 
     An agent's span begins a run unless another agent's span is around it (an agent that a tool starts has a run of its
     own) or its first model call continues the conversation before it, as after a handoff. A span that belongs to no
-    agent is in the run that began last before it.
+    agent is in the run that began last before it. A model call beside the agents, as of a judge in the user's own
+    outer span, is a call of none of the runs.
     """
     agents = tree.nearest(SpanKind.AGENT)
     anchors = _anchors(tree, calls, agents)
+    outside = calls_outside(tree, calls, anchors)
     runs: list[Run] = []
     owner: dict[str, Run] = {}
     for call in calls:
+        if call.span.id in outside:
+            continue
         anchor = anchors.get(call.span.id)
         key = "" if anchor is None else anchor.id
         run = owner.get(key)
         if run is None:
-            before = _before(runs, anchor, tree)
-            run = before if before is not None and _goes_on(before, call, anchor) else Run()
-            if run is not before:
+            before = _before(runs, call, anchor, tree)
+            run = before or Run(outside=outside)
+            if before is None:
                 runs.append(run)
             owner[key] = run
             if anchor is not None:
@@ -86,35 +97,22 @@ def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None])
     return anchors
 
 
-def _before(runs: list[Run], anchor: Span | None, tree: Tree) -> Run | None:
-    """Return the run that a new agent may continue: the last one that does not enclose it."""
+def _before(runs: list[Run], call: ModelCall, anchor: Span | None, tree: Tree) -> Run | None:
+    """Return the run that a new agent continues: one beside it, not one that a tool started or that is around it."""
     if anchor is None:
         return runs[-1] if runs else None
     extent = tree.extents()[anchor.id]
+    tools, homes = tree.nearest(SpanKind.TOOL), tree.nearest(SpanKind.TOOL, SpanKind.AGENT)
     # Agents that call each other thousands deep are all around the last one.
-    near = reversed(runs[-LOOK_BACK:])
-    return next((run for run in near if not run.extents.holds(extent)), None)
-
-
-def _goes_on(run: Run, call: ModelCall, anchor: Span | None) -> bool:
-    if anchor is None or not run.agents:
-        return True  # calls outside of any agent, before or after it, are part of what it does
-    last = run.calls[-1]
-    messages = call.inputs
-    if not messages:
-        return bool(last.output.calls)
-    said = [message for message in messages if message.role == "assistant" or message.answers]
-    if not said:
-        return False
-    return not is_question(messages[-1]) or _text(messages[-1]) == _first_question(run)
-
-
-def _first_question(run: Run) -> str | None:
-    return next((_text(message) for message in reversed(run.calls[0].inputs) if is_question(message)), None)
-
-
-def _text(message: Message) -> str:
-    return (message.text or "").strip()
+    near = [run for run in reversed(runs[-LOOK_BACK:]) if not run.extents.holds(extent)]
+    near = [run for run in near if tools[run.begins.id] is tools[anchor.id]]
+    first = FirstCall(call, agent_name(anchor))
+    for run in near:
+        if run.agents and first.was_handed_over_by(run.calls):
+            return run
+    beside = [run for run in near if not run.agents or homes[run.agents[0].id] is homes[anchor.id]]
+    last = next(iter(beside or near), None)
+    return last if last is not None and (not last.agents or first.continues(last.calls)) else None
 
 
 def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:

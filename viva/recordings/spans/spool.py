@@ -29,6 +29,8 @@ class Spool:
         self.taken = 0
         self.left_out = 0
         """Elements that are not spans: without the id of a trace or of their own, or nested beyond reason."""
+        self.other: tuple[str, ...] = ()
+        """The keys of the first of them that is an object, and those of its context."""
 
     def __enter__(self) -> Spool:
         return self
@@ -52,6 +54,10 @@ class Spool:
                 row = _row(raw)
                 if row is None:
                     self.left_out += 1
+                    if not self.other and isinstance(raw, Mapping):
+                        context = raw.get("context")
+                        inner = context if isinstance(context, Mapping) else {}
+                        self.other = (*map(str, raw), *(f"context.{key}" for key in inner))
                     continue
                 rows.append((*row, source))
                 self.taken += 1

@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from viva.recordings.recording import Recording
-from viva.recordings.spans.about import about, agent_name, first_text, plain
+from viva.recordings.spans.about import about
 from viva.recordings.spans.answers import own_answer, parsed_by_framework
 from viva.recordings.spans.conventions.known import placed
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
-from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
+from viva.recordings.spans.model_calls import total_usage, usage_of
+from viva.recordings.spans.names import agent_name, first_text, plain
 from viva.recordings.spans.outcomes.decided_steps import decided
 from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
 from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
+from viva.recordings.spans.single_calls import model_calls
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
@@ -61,7 +63,8 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     listed = listed_tools(spans, run.calls)
     decisions, steps = _steps(run, tree, stated, frozenset(listed), in_words=in_words)
     read = any(MARK in step.attributes for step in steps)
-    answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
+    answer = decisions[-1].answer if decisions else None
+    answer = answer or stated or answer
     began = spans[0].start_ns
     round_ = Round(
         len(earlier) + 1,
@@ -137,6 +140,9 @@ def _steps(
         if span.id in repeats:
             step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)
             step = replace(step, attributes={**step.attributes, "repeats": repeats[span.id]})
+        elif span.id in run.outside:
+            step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)
+            step = replace(step, attributes={**step.attributes, "outside": True})
         elif span.id in tools.left:
             step = replace(step, attributes={**step.attributes, MARK: {}})
         elif span.kind is SpanKind.LLM and span.id not in counted and usage_of(span) is UNREPORTED:

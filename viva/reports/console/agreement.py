@@ -15,6 +15,7 @@ from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.reliability.calibration_words import short_figure
 from viva.statistics.agreement.alpha import Alpha
 from viva.statistics.agreement.by_label import Accuracy
+from viva.statistics.agreement.chance import chance_words
 from viva.statistics.agreement.published import Check
 from viva.statistics.agreement.summary import AgreementFigures, JudgedRater
 from viva.statistics.intervals import Interval
@@ -65,7 +66,18 @@ def _part(figures: AgreementFigures, gold: str) -> Iterator[RenderableType]:
         yield Text(ONE_RATER, style="yellow")
     for each in figures.judged:
         yield from judged_parts(each, gold)
+    if not figures.kind:
+        yield from _chance(figures, gold)
     yield Text()
+
+
+def _chance(figures: AgreementFigures, gold: str) -> Iterator[Text]:
+    """Yield the raters that are not shown to be better than chance against the true labels."""
+    for pair in figures.pairs:
+        found, interval = pair.agreement, pair.agreement.kappa_interval
+        ends = None if interval is None else (interval.low, interval.high)
+        if gold and pair.first == gold and (words := chance_words(ends, found.items, found.clusters)):
+            yield Text(f"{one_line(pair.second, 60)}: {words}", style="yellow")
 
 
 def alpha_line(alpha: Alpha, level: str) -> str:

@@ -114,7 +114,8 @@ def _fate(label: HumanLabel, digest: str, started: float, words: str) -> int:
         same = at is None or at >= started
     if not same:
         return _OTHER
-    return _REWORDED if label.statement and words and label.statement != storable(words) else _USED
+    said = storable(words).split()
+    return _REWORDED if label.statement.strip() and said and label.statement.split() != said else _USED
 
 
 def given_at(at: str) -> float | None:

@@ -58,6 +58,8 @@ class Truths:
             return "the label file holds no labels"
         at_random = " chosen at random" if self.set_aside else ""
         words = f"labels of {counted(labelled, 'case')}{at_random}; a corrected score requires {fewest}"
+        if not labelled and self.further:
+            words += f" ({self.further[0]})"
         return f"{words} (viva label without --sample)" if self.set_aside else words
 
 

@@ -80,6 +80,31 @@ def test_a_completion_belongs_to_the_task_in_which_its_call_started() -> None:
     assert collector.snapshot() == Metrics()
 
 
+def test_the_figures_of_all_tasks_can_be_read_and_a_late_completion_counts_where_its_call_began() -> None:
+    collector = EvalCollector()
+    for task, call in (("first", "a"), ("second", "b"), ("first", "c")):
+        collector.begin_task(task)
+        collector.take(start(call))
+    assert [each.metrics.never_completed for each in collector.snapshots()] == [1, 1, 1]
+    collector.take(complete("a", success=False))
+    collector.take(complete("b"))
+    found = collector.snapshots()
+    assert [each.task for each in found] == ["first", "second", "first"]
+    assert [each.metrics.never_completed for each in found] == [0, 0, 1]
+    assert [each.metrics.tool_failures for each in found] == [{"bash": 1}, {}, {}]
+    assert found[-1].metrics == collector.snapshot()
+
+
+def test_what_precedes_the_first_task_is_a_bucket_only_if_something_was_counted() -> None:
+    collector = EvalCollector()
+    collector.begin_task("first")
+    assert [each.task for each in collector.snapshots()] == ["first"]
+    early = EvalCollector()
+    early.take(start("a"))
+    early.begin_task("first")
+    assert [(each.task, each.metrics.tool_calls) for each in early.snapshots()] == [("", {"bash": 1}), ("first", {})]
+
+
 def test_a_call_counts_once_however_often_its_start_is_reported() -> None:
     collector = EvalCollector()
     for sent in (start("a"), start("a"), complete("a")):

@@ -213,6 +213,13 @@ def test_rows_with_flat_columns_say_the_same(tmp_path: Path, form: str) -> None:
     assert datetime.fromtimestamp(began, UTC).year >= 2025
 
 
+def test_rows_that_lost_their_index_say_what_is_missing(tmp_path: Path) -> None:
+    lost = [{key: value for key, value in row.items() if key != "context.span_id"} for row in rows()]
+    (tmp_path / "spans.json").write_text(json.dumps(lost))
+    with pytest.raises(RecordingError, match=r"no column context\.span_id: write the data frame with its index"):
+        list(read_recordings(f"spans:{tmp_path}/spans.json"))
+
+
 def test_parquet_files_say_the_same(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

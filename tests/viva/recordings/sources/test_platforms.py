@@ -1,7 +1,7 @@
 """What platforms export is read by its documented form: the same story comes out of each of them.
 
-`recorded/mlflow.jsonl` is made with MLflow by `make/mlflow_traces.py`; the others are written here from the public
-schemas of the platforms.
+Those in `recorded` are made with the platforms' own packages by the scripts in `make`; the others are written here from
+the public schemas of the platforms.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def langsmith(part: Part, *, langchain: bool = False) -> Row:
         returned = {"choices": [{"index": 0, "message": part.returned}], "usage": USAGE}
     elif part.kind == "tool":
         given = {"input": repr(part.given)} if langchain else part.given
-        message = lang({"role": "tool", "tool_call_id": "x", "content": part.returned})
+        message = lang({"role": "tool", "tool_call_id": part.given["city"], "content": part.returned})
         returned = None if part.returned is None else {"output": message if langchain else part.returned}
     else:
         returned = {"output": part.returned}
@@ -268,6 +268,14 @@ def test_traces_of_mlflow_are_read_whole(tmp_path: Path) -> None:
     check(list(read_recordings(f"mlflow:{tmp_path}/old.json")))
 
 
+def test_what_the_clients_of_platforms_send_is_read_whole() -> None:
+    for reader in ("langsmith", "braintrust", "weave"):
+        found = list(read_recordings(f"{reader}:{RECORDED}/{reader}.jsonl"))
+        check(found)
+        failed = [step.error for step in trajectory(found[1].transcript) if step.error]
+        assert failed in (["ValueError: no such city"], ["no such city"])
+
+
 def second_schema(document: Row) -> Row:
     """The same trace as MLflow 2 wrote it."""
     spans = [
@@ -327,6 +335,15 @@ def test_another_file_is_refused(tmp_path: Path, reader: str) -> None:
     (tmp_path / "export.json").write_text(json.dumps([{"role": "user", "content": "Hi"}]))
     with pytest.raises(RecordingError, match=r"export\.json: there is no span in it"):
         list(read_recordings(f"{reader}:{tmp_path}/export.json"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_that_is_given_to_another_reader_names_its_own(tmp_path: Path, form: str) -> None:
+    reader, make = FORMS[form]
+    (tmp_path / "export.jsonl").write_text("".join(json.dumps(row) + "\n" for row in make()))
+    for other in {"spans", "langfuse", "langsmith", "mlflow", "braintrust", "weave"} - {reader}:
+        with pytest.raises(RecordingError, match=f"It looks like a file for another reader: {reader}:FILE"):
+            list(read_recordings(f"{other}:{tmp_path}/export.jsonl"))
 
 
 def test_what_a_scorer_asked_a_model_is_not_the_agents(tmp_path: Path) -> None:

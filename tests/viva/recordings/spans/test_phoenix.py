@@ -17,7 +17,7 @@ from tests.viva.recordings.spans.test_families import FAMILIES, RECORDED, check
 from tests.viva.recordings.spans.test_llama_index import rows
 from viva.errors import SetupError
 from viva.recordings.moments import read_moment
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans import phoenix as module
 from viva.recordings.spans.phoenix import split_source
 from viva.recordings.table import read_recordings
@@ -158,7 +158,7 @@ def test_time_and_filters_choose_whole_traces(phoenix: str) -> None:
 
 
 def test_mistakes_are_told(phoenix: str) -> None:
-    with pytest.raises(RecordingError, match="there is no project 'no-such-project'"):
+    with pytest.raises(NothingYet, match="there is no project 'no-such-project'"):
         list(read_recordings(f"phoenix:{phoenix}#no-such-project"))
     with pytest.raises(RecordingError, match=r"http://127.0.0.1:9 cannot be reached"):
         list(read_recordings("phoenix:http://127.0.0.1:9#x"))

@@ -79,7 +79,7 @@ def test_a_label_that_is_about_one_of_two_conversations_with_one_id_is_used_for_
 
 
 def test_a_label_of_a_point_in_other_words_is_not_used() -> None:
-    join = LabelJoin([label(HERE, statement="It says 54."), label(HERE, statement="It says 55.", rater="bob")])
+    join = LabelJoin([label(HERE, statement="It says 54."), label(HERE, statement="It  says 55.\n", rater="bob")])
     assert [each.rater for each in join.labels_of(stored())] == ["bob"]
     assert [*join.notes()] == ["1 label of a point in other words: not used"]
 

@@ -1,0 +1,70 @@
+"""Counts each model call once, however many spans beside each other describe it."""
+
+from __future__ import annotations
+
+import re
+
+from viva.recordings.spans.model_calls import ModelCall, spans_of_calls
+from viva.recordings.spans.tree import Tree
+from viva.records.transcript import UNREPORTED
+
+_LOOK_BACK = 8
+"""Calls among which the one is looked for that a span repeats."""
+# The methods of one client that call each other: LlamaIndex's `astream_chat` begins a stream, `stream_chat` reads it.
+_METHOD = re.compile(
+    r"(?P<of>.*?)(?P<how>a?(?:stream_)?)(?P<what>chat|complete|predict|invoke|call|generate)(?P<tail>\w*)"
+)
+
+
+def model_calls(tree: Tree) -> list[ModelCall]:
+    """Return the model calls of a trace in the order of their start, each once.
+
+    A span that covers the time of another one, was written by another instrumentation and says the same describes the
+    same call. So does one beside it of another method of the same client that was given and said the same.
+    """
+    kept: list[ModelCall] = []
+    for call in spans_of_calls(tree):
+        near = range(len(kept) - 1, max(-1, len(kept) - 1 - _LOOK_BACK), -1)
+        same = next((place for place in near if _covers(kept[place], call) or _streams(kept[place], call)), None)
+        if same is None:
+            kept.append(call)
+            continue
+        before = kept[same]
+        output = before.output if not _is_silent(before) else call.output
+        kept[same] = ModelCall(before.span, output, (*before.others, call.span, *call.others))
+    return kept
+
+
+def _covers(one: ModelCall, other: ModelCall) -> bool:
+    """Return whether two spans are of one call: two instrumentations of one client, one within the other."""
+    if None in (one.span.start_ns, one.span.end_ns, other.span.start_ns, other.span.end_ns):
+        return False
+    within = one.span.start_ns <= other.span.start_ns and other.span.end_ns <= one.span.end_ns  # type: ignore[operator]
+    differs = one.span.scope != other.span.scope and bool(one.span.scope) and bool(other.span.scope)
+    return within and differs and _say_the_same(one, other)
+
+
+def _streams(one: ModelCall, other: ModelCall) -> bool:
+    """Return whether two spans beside each other are of one streamed call, of two methods of one client."""
+    if one.span.parent_id != other.span.parent_id or one.span.scope != other.span.scope:
+        return False
+    first, second = _METHOD.fullmatch(one.span.name), _METHOD.fullmatch(other.span.name)
+    if first is None or second is None or one.span.name == other.span.name:
+        return False
+    if (first["of"], first["what"]) != (second["of"], second["what"]):
+        return False
+    usage = UNREPORTED in (one.usage, other.usage) or one.usage == other.usage
+    return _say_the_same(one, other) and usage and one.model == other.model and one.inputs == other.inputs
+
+
+def _say_the_same(one: ModelCall, other: ModelCall) -> bool:
+    return _is_silent(one) or _is_silent(other) or _said(one) == _said(other)
+
+
+def _said(call: ModelCall) -> tuple[object, ...]:
+    output = call.output
+    return (output.text, [asked.name for asked in output.calls])
+
+
+def _is_silent(call: ModelCall) -> bool:
+    return not (call.output.text or call.output.calls or call.output.reasoning)
