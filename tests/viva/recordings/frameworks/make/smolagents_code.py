@@ -13,7 +13,6 @@ from tests.viva.recordings.frameworks.make.script import (
     MODEL,
     PARALLEL,
     PLAIN,
-    SYSTEM,
     TOOLS,
     Script,
     Task,
@@ -91,11 +90,9 @@ def _line(name: str, given: dict[str, Any], by_position: bool) -> str:
 
 
 def agent(url: str) -> Any:
-    """Make an agent. Its own system text is long, and would be in each span."""
+    """Make an agent."""
     model = OpenAIModel(MODEL, api_base=url, api_key="none")
-    made = CodeAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
-    made.prompt_templates["system_prompt"] = SYSTEM
-    return made
+    return CodeAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
 
 
 with model_server(script) as url:

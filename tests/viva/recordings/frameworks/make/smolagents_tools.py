@@ -13,7 +13,6 @@ from tests.viva.recordings.frameworks.make.script import (
     MODEL,
     PARALLEL,
     PLAIN,
-    SYSTEM,
     Script,
     Task,
     Turn,
@@ -60,11 +59,9 @@ def finishing(task: Task) -> Task:
 
 
 def agent(url: str) -> Any:
-    """Make an agent. Its own system text is long, and would be in each span."""
+    """Make an agent."""
     model = OpenAIModel(MODEL, api_base=url, api_key="none")
-    made = ToolCallingAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
-    made.prompt_templates["system_prompt"] = SYSTEM
-    return made
+    return ToolCallingAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
 
 
 with model_server(script) as url:
