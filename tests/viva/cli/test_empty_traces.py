@@ -16,7 +16,7 @@ from viva.recordings.spans.conventions.known import names
 from viva.recordings.table import read_recordings
 from viva.records.trajectory import UNREAD
 
-WHY = f"it follows none of the known conventions ({', '.join(names())}): its spans of {{}} are with the attributes {{}}"
+WHY = f"its spans of {{}} with the attributes {{}} follow none of the known conventions ({', '.join(names())})"
 HTTP = WHY.format("instrumentation.asgi", "http.*")
 
 

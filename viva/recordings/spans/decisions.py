@@ -7,9 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.recordings.react import IMPLICIT_THOUGHT, PartLabel, ReactText, read_react, segments
-from viva.recordings.spans.answers import CODE_FAILED, Parsed, answer_text, is_code, is_output_tool, output_call
 from viva.recordings.spans.messages import RequestedCall
 from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.outcomes.answers import (
+    CODE_FAILED,
+    Parsed,
+    answer_text,
+    is_code,
+    is_output_tool,
+    output_call,
+)
 from viva.recordings.spans.tool_runs import CallOutcome, ToolRun, ToolRuns
 
 

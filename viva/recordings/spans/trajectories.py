@@ -8,12 +8,12 @@ from typing import Any
 
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about
-from viva.recordings.spans.answers import own_answer, parsed_by_framework
 from viva.recordings.spans.conventions.known import placed
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import total_usage, usage_of
 from viva.recordings.spans.names import agent_name, first_text, plain
+from viva.recordings.spans.outcomes.answers import own_answer, parsed_by_framework
 from viva.recordings.spans.outcomes.decided_steps import decided
 from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
 from viva.recordings.spans.outcomes.unread import why_unread

@@ -26,7 +26,7 @@ def span_of(scope: str = "", **attributes: Any) -> Span:
 
 def test_the_page_names_every_convention_and_every_recording() -> None:
     words = " ".join(PAGE.read_text().split())
-    assert [name for name in names() if name not in words] == []
+    assert [each.name for each in CONVENTIONS if each.name not in words] == []
     assert [name for name in NAMES if f"`{name}`" not in words] == []
 
 

@@ -42,4 +42,4 @@ def _starts(tool: Span, member: Span) -> bool:
     return given.get("member_id", member.attributes.get(_AGENT)) in known
 
 
-AGNO = Convention("Agno", ("agno.",), keys=frozenset({_AGENT, _TEAM}), place=place)
+AGNO = Convention("Agno (OpenInference)", ("agno.",), keys=frozenset({_AGENT, _TEAM}), place=place)

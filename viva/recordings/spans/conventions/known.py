@@ -40,8 +40,8 @@ CONVENTIONS: tuple[Convention, ...] = (
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the known conventions, for messages."""
-    return tuple(convention.name for convention in CONVENTIONS)
+    """Return the names of the known conventions, for messages: without those that only refine OpenInference."""
+    return tuple(convention.name for convention in CONVENTIONS if not convention.name.endswith("(OpenInference)"))
 
 
 def translated(content: SpanContent) -> SpanContent:

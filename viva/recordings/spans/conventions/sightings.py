@@ -30,7 +30,7 @@ class Sighting:
             return f"its spans follow {_listed(self.conventions)}, but none is of a model's answer or a tool's run"
         wrote = f" of {_listed(self.scopes)}" if self.scopes else ""
         found = f" with the attributes {_listed(self.prefixes)}" if self.prefixes else " without attributes"
-        return f"it follows none of the known conventions ({', '.join(names())}): its spans{wrote} are{found}"
+        return f"its spans{wrote}{found} follow none of the known conventions ({', '.join(names())})"
 
 
 def sighting(spans: Iterable[Span]) -> Sighting:
