@@ -62,6 +62,10 @@ FAILING = Task(
         Turn("There is no such city. 25 degrees are 77 fahrenheit."),
     ),
 )
+UNKNOWN = Task(
+    "How warm is it in Oslo?",
+    (Turn("", (("get_wether", {"city": "Oslo"}),)), Turn("I have no such tool.")),
+)
 PARALLEL = Task(
     "How warm is it in Paris and Rome?",
     (
@@ -114,6 +118,15 @@ class Script:
             self._note(task)
         return [task.question for task in taken]
 
+    def say(self, turns: Iterable[Turn]) -> None:
+        """Make the model give some answers next, whoever asks."""
+        self._turns = iter(turns)
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """The truth so far, to add to."""
+        return self._traces
+
     def _note(self, task: Task, *, same_trace: bool = False) -> None:
         run: dict[str, Any] = {
             "agent": self.agent,
@@ -135,6 +148,8 @@ class Script:
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
+        if name not in TOOLS:
+            return {**step, "result": name, "success": False}  # the framework says that there is no such tool
         try:
             return {**step, "result": TOOLS[name](**given), "success": True}
         except ValueError as error:
