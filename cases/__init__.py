@@ -8,6 +8,7 @@ from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
 from viva.cases.lint import LintFinding, lint_case
 from viva.cases.load import load_case
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
+from viva.cases.rubric import Rubric, load_rubric
 from viva.cases.solution import SolutionReply
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Insistence",
     "LintFinding",
     "Mistake",
+    "Rubric",
     "ScoringPoint",
     "ScriptLine",
     "Skipped",
@@ -33,4 +35,5 @@ __all__ = [
     "find_cases",
     "lint_case",
     "load_case",
+    "load_rubric",
 ]

@@ -131,6 +131,8 @@ class Case:
     """What the judge is shown beside the transcript: `files`, the agent's files."""
     point_groups: tuple[PointGroup, ...] = field(default=(), kw_only=True)
     """The inner nodes of the tree of scoring points, each before those below it; `scoring_points` are its leaves."""
+    for_recordings: bool = field(default=False, kw_only=True)
+    """Whether it is a paper of a rubric, by which recordings are judged: nobody takes its exam."""
     data_folder: Path | None = field(default=None, kw_only=True)
     """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 

@@ -51,6 +51,23 @@ class Text:
         return fold(self.words)
 
 
+class LongText:
+    """A text in which quotes are found as in `Text`, without their places, so that megabytes are searched quickly."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self._folded = " ".join(unicodedata.normalize("NFKC", words.translate(_MARKS)).split())
+
+    def holds(self, quote: str) -> bool:
+        """Return whether all parts of a quote are in the text, in order."""
+        quote = quote.strip()
+        if _position_of(quote, self._words, 0) >= 0:
+            return True
+        parts = _parts(quote)
+        tries = (parts, [part.strip("\"' ") for part in parts])
+        return any(bool(_in_order(self._folded, [part for part in wanted if part])) for wanted in tries)
+
+
 @lru_cache(maxsize=16)
 def _parts(quote: str) -> list[str]:
     """Split a quote at its ellipses. Cached, because one quote is looked up in every turn of a conversation."""

@@ -12,6 +12,8 @@ ATTRIBUTE = "reward"
 """The attribute of a transcript under which readers keep a recorded reward."""
 RECORDED = "recorded"
 """The label of a reward that was found."""
+NO_REWARD = "no-reward"
+"""The label of a recording without a reward: it is not scored, and nothing went wrong."""
 
 
 class RewardEvaluator:
@@ -21,8 +23,12 @@ class RewardEvaluator:
     needs = (Need.RECORDING,)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Return one verdict on the run; an `error` if the recording has no usable reward."""
+        """Return one verdict on the run: `no-reward` if there is none, an `error` if it cannot be used."""
         reward = transcript.attributes.get(ATTRIBUTE)
+        if reward is None:
+            reason = "the recording has no reward"
+            verdict = Verdict(context.subject, self.name, NO_REWARD, None, reason=reason, by="recording")
+            return Insight(self.name, context.subject, NO_REWARD, None, summary=reason, verdicts=(verdict,))
         fault = _fault(reward)
         if fault is not None:
             return error_insight(self.name, context.subject, fault, by="recording")
@@ -43,8 +49,6 @@ class RewardEvaluator:
 
 
 def _fault(reward: object) -> str | None:
-    if reward is None:
-        return "the recording has no reward"
     if (score := finite(reward)) is None:
         return f"the recorded reward is not a number: {reward!r}"[:200]
     if not 0 <= score <= 1:

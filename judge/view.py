@@ -101,10 +101,29 @@ def _written(turns: Sequence[tuple[str, str | None]], marker: str | None) -> Sho
     lines: list[str] = []
     shortened = False
     for head, words in turns:
-        short = words if words is None else cut(words, most, marker)
+        short = words if words is None else _cut_as_sent(words, most, marker)
         shortened = shortened or short is not words
         lines.append(head if short is None else f"{head}:\n{indented(short)}")
     return ShownTranscript("\n".join(lines), marker, shortened)
+
+
+def _cut_as_sent(words: str, most: int, marker: str) -> str:
+    """Return the head and tail of a turn that is too long, also if indentation makes it so.
+
+    Indentation makes prose a little longer, for which there is room; line breaks alone would be five times as long.
+    """
+    short = cut(words, most, marker)
+    room = 2 * most + 100
+    if len(short) + 4 * short.count("\n") <= room:
+        return short
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(indented(cut(words, middle, marker))) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return cut(words, low, marker)
 
 
 def _turns(round_: Round, transcript: Transcript) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ import yaml
 
 import viva as viva_package
 from viva.adapters.connectors.table import load_agent
-from viva.cases import Case, CaseError, load_case
+from viva.cases import Case, CaseError, load_case, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
@@ -196,6 +196,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     if name == "reference.yaml":
         (tmp_path / name).write_text(block.text)
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
+        return
+    if name == "rubric.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert len(load_rubric(tmp_path / name).papers) == 1 + len(yaml.safe_load(block.text)["for_each"])
         return
     if name == "labelled.yaml":
         (tmp_path / name).write_text(block.text)

@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from viva.observe.eval_suite import EvalCase, EvalSuite
     from viva.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
     from viva.observe.options import EvalOptions
-    from viva.recordings.events.autogen import autogen_collector, observing_autogen
+    from viva.recordings.events.autogen import autogen_collector, observing_autogen, take_autogen_record
+    from viva.recordings.events.autogen_stream import autogen_messages, take_autogen_message
     from viva.recordings.events.collector import EvalCollector, EvalMetricsSnapshot
-    from viva.recordings.events.gen_ai import GenAiSpans
+    from viva.recordings.events.gen_ai import GenAiSpans, take_gen_ai_span
     from viva.records.eval_run_record import EvalRunRecord
     from viva.records.evaluator import Context, Evaluator
     from viva.records.fault import Fault
@@ -66,12 +67,17 @@ _HOMES = {
     "viva.recordings.events.autogen": (
         "autogen_collector",
         "observing_autogen",
+        "take_autogen_record",
+    ),
+    "viva.recordings.events.autogen_stream": (
+        "autogen_messages",
+        "take_autogen_message",
     ),
     "viva.recordings.events.collector": (
         "EvalCollector",
         "EvalMetricsSnapshot",
     ),
-    "viva.recordings.events.gen_ai": ("GenAiSpans",),
+    "viva.recordings.events.gen_ai": ("GenAiSpans", "take_gen_ai_span"),
     "viva.adapters.virtual_user": ("VirtualUser",),
     "viva.cases": (
         "Case",
@@ -207,6 +213,7 @@ __all__ = [
     "VirtualUser",
     "Vote",
     "autogen_collector",
+    "autogen_messages",
     "examine",
     "examine_async",
     "judge",
@@ -216,6 +223,9 @@ __all__ = [
     "read_journal",
     "run_suite",
     "run_suite_async",
+    "take_autogen_message",
+    "take_autogen_record",
+    "take_gen_ai_span",
     "trace",
     "trace_async",
 ]

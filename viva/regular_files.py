@@ -19,6 +19,8 @@ MOST_GIVEN = 16 * MIB
 """Maximum size in bytes of a file of settings, prompts, definitions or references. Parsing takes many times as much
 memory."""
 
+_STRAY = "".join(map(chr, range(0xDC80, 0xDD00)))
+"""What bytes that are not UTF-8 are decoded to."""
 BUFFER = 64 * 1024
 """Bytes that are read at once; with the usual 8 KiB, a large journal takes 40,000 system calls."""
 
@@ -74,13 +76,15 @@ def open_given(path: Path) -> BinaryIO:
     return open_linked(path)
 
 
-def read_text(path: Path, what: str, most: int = MOST_GIVEN) -> str:
+def read_text(path: Path, what: str, most: int = MOST_GIVEN, *, torn_lines: bool = False) -> str:
     """Return the text of a file that the user named.
 
     Args:
         path: The file.
         what: What it is, as messages begin: `the mapping file`.
         most: Maximum size in bytes.
+        torn_lines: Whether a line of JSON may break off within a character, because its writer was killed. What is
+            there of the character is left out.
 
     Raises:
         SetupError: it cannot be read, is not a regular file, is larger, or is not UTF-8. The message says which.
@@ -93,11 +97,25 @@ def read_text(path: Path, what: str, most: int = MOST_GIVEN) -> str:
         raise SetupError(f"{what} {path} cannot be read: {why}.") from error
     if len(content) > most:
         raise SetupError(f"{what} {path} is larger than {in_words(most)}, the maximum.")
+    if torn_lines and content.lstrip()[:1] == b"{":
+        content = _without_torn_ends(content)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise SetupError(f"{what} {path} is not UTF-8 in line {line}: {error.reason}.") from error
+
+
+def _without_torn_ends(content: bytes) -> bytes:
+    """Return lines of JSON without parts of characters at their ends: a whole line ends in a brace."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return b"\n".join(
+            line.decode("utf-8", "surrogateescape").rstrip(_STRAY).encode("utf-8", "surrogateescape")
+            for line in content.split(b"\n")
+        )
+    return content
 
 
 def in_words(size: int) -> str:

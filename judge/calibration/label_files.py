@@ -13,6 +13,7 @@ from typing import Any, Self
 from viva.errors import SetupError
 from viva.full_disk import error_words
 from viva.journal.append_file import AppendFile
+from viva.journal.lines import Damage
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line, storable
 from viva.records.verdict import Label
@@ -25,8 +26,14 @@ MOST = 64 * MIB
 """Maximum size of a label file in bytes: about 200,000 labels."""
 MOST_TEXT = 64 * 1024
 """Maximum number of characters of one text in a label file."""
+RANDOM, SAMPLE, NAMED = "random", "sample", "named"
+"""How a labelled point was chosen: at random among all, by `--sample` because it seemed hard, or in a run that the user
+named."""
+WHAT = "the label file"
+_BEGINNING = '{"v": 1, "rater": '
+"""How each line begins that `LabelWriter` writes."""
 _REQUIRED = ("rater", "run", "criterion")
-_OPTIONAL = ("case", "statement", "note", "at")
+_OPTIONAL = ("case", "statement", "note", "at", "conversation", "chosen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +56,52 @@ class HumanLabel:
     """When it was given, in UTC: `2026-11-22T23:30:00Z`."""
     seconds: float | None = None
     """How long the rater took; None if unknown."""
+    conversation: str = ""
+    """Tells which conversation the rater read (`conversation_digest`): ids of runs are the same in every suite.
+    Empty if unknown, as in files of other programs."""
+    chosen: str = ""
+    """How the point was chosen: `RANDOM`, `SAMPLE` or `NAMED`; empty if unknown."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """Return what a later label must have in common with this one to replace it."""
-        return self.rater, self.run, self.criterion
+        return self.rater, self.run, self.criterion, self.conversation
 
 
-def read_labels(path: Path) -> list[HumanLabel]:
-    """Return the labels that apply: the last one of each rater for each scoring point of a run, none taken back.
+def read_labels(path: Path, damage: Damage | None = None) -> list[HumanLabel]:
+    """Return the labels that apply: the last one of each rater for each scoring point of a conversation.
+
+    Labels that were taken back are left out, and so are torn lines, which a writer that was killed left.
 
     Args:
         path: The label file, or what the shell opened (`/dev/stdin`).
+        damage: Counts the torn lines.
 
     Raises:
         SetupError: it cannot be read, or a line is not a label. The message names file and line.
     """
-    return labels_in(read_text(path, "the label file", MOST), path)
+    return labels_in(read_text(path, WHAT, MOST, torn_lines=True), path, damage)
 
 
-def labels_in(text: str, path: Path) -> list[HumanLabel]:
+def labels_in(text: str, path: Path, damage: Damage | None = None) -> list[HumanLabel]:
     """Return the same as `read_labels` for the text of a file.
 
     Args:
         text: The content of the file.
         path: The file, for messages.
+        damage: Counts the torn lines.
 
     Raises:
         SetupError: a line is not a label.
     """
-    found: dict[tuple[str, str, str], HumanLabel] = {}
+    found: dict[tuple[str, str, str, str], HumanLabel] = {}
     # Not `splitlines`: a text may contain other separators of lines, which JSON does not escape.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
+            continue
+        if _is_torn(line):
+            if damage is not None:
+                damage.add(number)
             continue
         label = _label(line, f"{one_line(str(path))}, line {number}")
         found.pop(label.key, None)  # so that the order is that of the lines that apply
@@ -91,12 +111,29 @@ def labels_in(text: str, path: Path) -> list[HumanLabel]:
 
 
 def is_label_file(text: str) -> bool:
-    """Return whether the text of a file is labels in this format, by the keys of its first line."""
+    """Return whether the text of a file is labels in this format, by the keys of its first whole line."""
+    lines = (line for line in text.split("\n") if line.strip())
+    first = next((line for line in lines if not _is_torn(line)), None)
+    if first is None:  # nothing but a torn line: the first label of a writer that was killed
+        return text.lstrip().startswith(_BEGINNING)
     try:
-        plain = read(text.lstrip().partition("\n")[0].encode())
+        plain = read(first.encode())
     except UnfitJson:
         return False
     return isinstance(plain, dict) and {"run", "criterion"} <= plain.keys()
+
+
+def _is_torn(line: str) -> bool:
+    """Return whether a line is the beginning of a label, which a writer that was killed left."""
+    if not line.startswith("{"):
+        return False
+    try:
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        return not line.rstrip().endswith("}") or error.msg.startswith("Unterminated string")
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 class LabelWriter:
@@ -191,8 +228,10 @@ def _given(plain: Mapping[str, Any], where: str) -> str | None:
         return value
     near = get_close_matches(value.lower(), LABELS, 1) if isinstance(value, str) else []
     meant = f" Did you mean {near[0]!r}?" if near else ""
-    shown = repr(one_line(value, 40)) if isinstance(value, str) else "its value"
-    raise SetupError(f"{where}: {shown} is not a label; write hit, miss, unsure, or null to take one back.{meant}")
+    shown = one_line(json.dumps(value, ensure_ascii=False), 60)
+    raise SetupError(
+        f'{where}: {shown} is not a label; write "hit", "miss" or "unsure", or null to take one back.{meant}'
+    )
 
 
 def _seconds(plain: Mapping[str, Any], where: str) -> float | None:

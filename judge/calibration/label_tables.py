@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -19,6 +20,8 @@ from viva.regular_files import MIB
 
 MOST = 256 * MIB
 """Maximum size of a file in bytes."""
+MOST_COLUMNS = 10_000
+"""Maximum number of columns, and of raters."""
 MOST_LABELS = 50
 """Maximum number of different labels: a column with more holds something else, such as texts."""
 MOST_LABEL = 100
@@ -164,6 +167,8 @@ def _check_labels(path: Path, found: Sequence[GivenLabel]) -> None:
                 "labels; name the columns of the raters with --raters."
             )
         labels.setdefault(each.rater, set()).add(each.label)
+        if len(labels) > MOST_COLUMNS:
+            raise SetupError(f"{_name(path)} has more than {MOST_COLUMNS:,} raters; name some of them with --raters.")
         if len(labels[each.rater]) > MOST_LABELS:
             raise SetupError(
                 f"{_name(path)}: {_shown(each.rater)} has more than {MOST_LABELS} different labels; name the columns "
@@ -182,8 +187,11 @@ def _csv(path: Path, text: str) -> tuple[list[str], list[_Row]]:
                 continue
             if not head:
                 head = [storable(field.strip()) for field in fields]
-                if doubled := next((name for name in head if head.count(name) > 1), None):
-                    raise SetupError(f"{where}: two columns have the name {_shown(doubled)}.")
+                if len(head) > MOST_COLUMNS:
+                    raise SetupError(f"{where}: {len(head):,} columns, and {MOST_COLUMNS:,} is the maximum.")
+                name, times = Counter(head).most_common(1)[0]
+                if times > 1:
+                    raise SetupError(f"{where}: two columns have the name {_shown(name)}.")
                 continue
             if len(fields) != len(head):
                 raise SetupError(f"{where}: {len(fields)} fields, and the head has {len(head)}.")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    model_validator,
+)
 
 from viva.cases import ScoringPoint
 from viva.cases.text import describe, point_ids
+from viva.judge.calibration.set_limits import MOST_CHARACTERS, MOST_REPEATS, MOST_TURNS, Extent, TextBudget
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
-MOST_REPEATS = 10_000
-"""Maximum number of times that a part is repeated: a mistyped number must not fill the memory."""
 COUNTER = "{n}"
+LABELS = ("hit", "miss", "unsure")
 
 Words = Annotated[str, StringConstraints(strict=True, strip_whitespace=False, min_length=1)]
 
@@ -44,6 +53,16 @@ class _Counted(_Strict):
         else:
             yield from range(self.first, self.last + 1)
 
+    @property
+    def times(self) -> int:
+        """Return how often the part is repeated."""
+        return 1 if self.first is None or self.last is None else self.last - self.first + 1
+
+    def length(self, *texts: object) -> int:
+        """Return the maximum number of characters of texts once numbers are in the place of `{n}`."""
+        digits = 0 if self.first is None else max(len(str(self.first)), len(str(self.last)))
+        return sum(len(text) + text.count(COUNTER) * digits for text in map(_as_text, texts))
+
 
 class RepeatedText(_Counted):
     """A piece of a text that is repeated for a counter."""
@@ -57,15 +76,27 @@ class RepeatedText(_Counted):
         return "".join(_with(self.say, number) for number in self.numbers())
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: Any, info: ValidationInfo) -> Any:
     """Return the text of a turn: text as it is, or the pieces of a list together."""
-    if value is None or isinstance(value, str):
+    if value is None:
+        return value
+    budget = info.context if isinstance(info.context, TextBudget) else TextBudget("")
+    if isinstance(value, str):
+        budget.take(len(value))
         return value
     if not isinstance(value, list):
         raise ValueError(
             f"must be text, or a list of texts and repeated texts, not {describe(value)}; put it in quotes"
         )
-    return "".join(each if isinstance(each, str) else RepeatedText.model_validate(each).text() for each in value)
+    pieces = [each if isinstance(each, str) else RepeatedText.model_validate(each) for each in value]
+    for each in pieces:
+        budget.take(len(each) if isinstance(each, str) else each.times * each.length(each.say))
+    return "".join(each if isinstance(each, str) else each.text() for each in pieces)
+
+
+def _as_text(value: object) -> str:
+    """Return a text, or the text of data."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, default=str)
 
 
 Said = Annotated[str | None, BeforeValidator(_whole)]
@@ -82,6 +113,12 @@ class LabelledStep(_Counted):
     input: Any = None
     error: Said = None
     result: Said = None
+
+    @property
+    def extent(self) -> Extent:
+        """Return how much the step stands for."""
+        said = (self.agent, self.observation, self.thought, self.plan, self.tool, self.input, self.error, self.result)
+        return Extent(self.length(*said), 1).times(self.times)
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps that this one stands for, without ids."""
@@ -109,12 +146,25 @@ class LabelledRound(_Counted):
     error: Said = None
     steps: list[LabelledStep] = []
 
+    @property
+    def extent(self) -> Extent:
+        """Return how much the round stands for, with its steps."""
+        own = Extent(self.length(self.examiner, self.agent, self.error), 1)
+        return sum((step.extent for step in self.steps), own).times(self.times)
+
+
+def _is_label(value: Any) -> Any:
+    if not isinstance(value, str) or value not in LABELS:
+        quotes = "; in YAML, yes and true are truth values" if isinstance(value, bool) else ""
+        raise ValueError(f"{describe(value)} is not a label; write hit, miss or unsure{quotes}")
+    return value
+
 
 class PointOfItem(_Strict):
     """A statement about the transcript with its right label."""
 
     statement: Words
-    label: Literal["hit", "miss", "unsure"]
+    label: Annotated[Literal["hit", "miss", "unsure"], BeforeValidator(_is_label)]
     why: str = ""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
@@ -130,6 +180,18 @@ class ItemOfSet(_Strict):
     source: Literal["viva", "recorded"] = "viva"
     rounds: list[LabelledRound] = Field(min_length=1)
     points: list[PointOfItem] = Field(min_length=1)
+
+    @property
+    def extent(self) -> Extent:
+        """Return how much the item stands for."""
+        said = Extent(len(self.task) + len(self.background or ""))
+        return sum((each.extent for each in self.rounds), said)
+
+    @model_validator(mode="after")
+    def _is_not_absurd(self) -> ItemOfSet:
+        if over := self.extent.fault(MOST_CHARACTERS, MOST_TURNS):
+            raise ValueError(f"item {self.id[:100]!r} has {over}; repeat its rounds, steps or texts less often")
+        return self
 
     def scoring_points(self) -> tuple[ScoringPoint, ...]:
         """Return the statements as scoring points, with the ids that they would have in a case file."""

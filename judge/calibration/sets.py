@@ -20,6 +20,7 @@ from viva.cases import Case, CaseError, ScoringPoint
 from viva.cases.yaml_lines import LineNumbers, read_yaml
 from viva.errors import SetupError
 from viva.judge.calibration.set_items import ItemOfSet
+from viva.judge.calibration.set_limits import MOST_OF_SET, MOST_TURNS_OF_SET, Extent, TextBudget
 from viva.records.codec import encode
 from viva.records.transcript import Transcript
 from viva.regular_files import read_text
@@ -41,6 +42,8 @@ class LabelledPoint:
     """`hit`, `miss` or `unsure`."""
     why: str = ""
     """Why this label is the right one."""
+    hard: bool = False
+    """Whether people labelled the point because it seemed hard to judge."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +107,19 @@ def load_set(name: str | Path) -> LabelledSet:
     path = BUILTIN_FOLDER if str(name) == BUILTIN else Path(name)
     items: dict[str, LabelledItem] = {}
     mistakes: list[str] = []
+    extent = Extent()
     for file in _files(path):
         for data, where in _entries(file):
             try:
-                read = ItemOfSet.model_validate(data)
+                read = ItemOfSet.model_validate(data, context=TextBudget(_id_of(data)))
             except ValidationError as error:
                 mistakes += _mistakes(error, where)
                 continue
             if read.id in items:
                 mistakes.append(f"{where(())}: id {read.id!r} is the id of an earlier item, too; each requires its own")
+            extent += read.extent
+            if over := extent.fault(MOST_OF_SET, MOST_TURNS_OF_SET):
+                raise SetupError(f"the labelled set {path} is too large: up to item {read.id[:100]!r} it has {over}.")
             items.setdefault(read.id, _item(read, file))
     if mistakes:
         shown = "".join(f"\n  {mistake}" for mistake in mistakes[:MOST_MISTAKES])
@@ -122,6 +129,10 @@ def load_set(name: str | Path) -> LabelledSet:
     if not items:
         raise SetupError(f"the labelled set {path} holds no items; see `viva docs formats`.")
     return LabelledSet(str(name), tuple(items.values()))
+
+
+def _id_of(data: object) -> str:
+    return str(data.get("id", "")) if isinstance(data, dict) else ""
 
 
 def _item(read: ItemOfSet, file: Path) -> LabelledItem:

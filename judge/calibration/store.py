@@ -40,6 +40,10 @@ class Calibration:
     cases: int
     """The cases of these; intervals go by them."""
     v: int = FORMAT
+    votes: int = 1
+    """Maximum number of votes of each model on a point."""
+    hard: int = 0
+    """Points of these that people labelled because they seemed hard to judge (`viva label --sample`)."""
     left_out: int = 0
     """Labelled scoring points that it could not judge; they are in none of the figures."""
     source: str = ""
@@ -63,9 +67,12 @@ class Calibration:
     at: str = ""
     """When, in UTC: `2026-11-22T23:30:00Z`."""
 
-    def is_of(self, model: str, prompts: Mapping[str, str]) -> bool:
-        """Return whether this is a calibration of a judge, by its model and its prompts for scoring points."""
-        return self.model == model and dict(self.prompts) == judge_prompts(prompts)
+    def is_of(self, model: str, prompts: Mapping[str, str], votes: int = 1) -> bool:
+        """Return whether this is a calibration of a judge: of its model, its prompts for scoring points, and its votes.
+
+        What one vote is worth does not tell what several are worth.
+        """
+        return self.model == model and self.votes == votes and dict(self.prompts) == judge_prompts(prompts)
 
 
 def judge_prompts(prompts: Mapping[str, str]) -> dict[str, str]:
@@ -122,10 +129,12 @@ def add_calibration(file: Path, calibration: Calibration) -> None:
         raise SetupError(f"the calibration cannot be stored in {one_line(str(file))}: {words}.") from error
 
 
-def newest_of(calibrations: Iterable[Calibration], model: str, prompts: Mapping[str, str]) -> Calibration | None:
+def newest_of(
+    calibrations: Iterable[Calibration], model: str, prompts: Mapping[str, str], votes: int = 1
+) -> Calibration | None:
     """Return the newest calibration of a judge, or None if it is not calibrated.
 
     One by people who labelled conversations of the user's comes before one on a set that is true by construction.
     """
-    found = [each for each in reversed([*calibrations]) if each.is_of(model, prompts)]
+    found = [each for each in reversed([*calibrations]) if each.is_of(model, prompts, votes)]
     return next((each for each in found if each.people), found[0] if found else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from viva.cases import Case
@@ -19,6 +19,8 @@ class GivenFile:
 
     size: int
     digest: bytes
+    source: Path | bytes | None = field(default=None, compare=False, repr=False)
+    """Where its content is, or the content itself; None if it is not known."""
 
 
 def given_files(case: Case, journal: Path | None) -> dict[str, GivenFile] | None:
@@ -47,8 +49,8 @@ def _on_disk(case: Case) -> Iterator[tuple[str, GivenFile]]:
             path = target if found == source else f"{target}/{found.relative_to(source).as_posix()}"
             with found.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").digest()
-            yield path, GivenFile(found.stat().st_size, digest)
+            yield path, GivenFile(found.stat().st_size, digest, found.resolve())
 
 
 def _of(content: bytes) -> GivenFile:
-    return GivenFile(len(content), hashlib.sha256(content).digest())
+    return GivenFile(len(content), hashlib.sha256(content).digest(), content)

@@ -1,88 +1,36 @@
-"""Shows the agent's files to a judge as marked text, with pictures for models that see, and finds quotes in them."""
+"""Shows the agent's files to a judge as marked text, with pictures for models that see."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from viva.cases import Case
-from viva.journal.images import kind_of
-from viva.journal.scaled_pictures import look_at, scale_picture
-from viva.judge.evidence import FILE
-from viva.judge.files.given import given_files
+from viva.judge.files.given import GivenFile, given_files
+from viva.judge.files.listed import OF_THE_AGENT, ListedFile, ShownFiles
+from viva.judge.files.named import NamedFiles, Rank
+from viva.judge.files.pictures import LARGEST_PICTURE, MOST_PICTURES, fit, is_picture
+from viva.judge.files.produced import WordsGiven
 from viva.judge.files.workspace import Change, WorkspaceChanges, WorkspaceFile, compare
-from viva.judge.quotes import Text
-from viva.judge.steps import indented, readings, visible
+from viva.judge.steps import indented, visible
 from viva.models.model import PictureFile
 from viva.records.text import counted, storable
-from viva.records.verdict import Evidence
 from viva.regular_files import open_plain
 
 MOST_LISTED = 200
 """Maximum number of files in the list."""
-FEWEST_LISTED = 50
-"""The same for a judge whose provider refuses longer requests."""
 MOST_HEADS = 20
-"""Maximum number of text files of which the beginning is shown."""
+"""Maximum number of text files of which the beginning is shown, apart from those that the case names."""
 HEAD = 4_000
-"""Maximum number of bytes that are shown of one file."""
-MOST_PICTURES = 4
-PICTURE_BYTES = 400_000
-"""Maximum number of bytes of one picture; a larger one is scaled down."""
-LARGEST_PICTURE = 20 * 1024 * 1024
+"""Maximum number of bytes of the beginning of one file, as they are sent: escaped and indented."""
+FURTHER_HEAD = 400
+"""The same for each further file that the case names."""
 NAME_SHOWN = 300
-_AGENTS = (Change.NEW, Change.CHANGED, Change.FOUND)
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    """A file of the list."""
-
-    number: int
-    file: WorkspaceFile
-    line: str
-    head: str | None = None
-    """The beginning of its text."""
-    cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFiles:
-    """The agent's files as a judge sees them."""
-
-    text: str
-    """Between marks: all lines of names and contents are indented, as in a transcript."""
-    parts: tuple[PictureFile | str, ...]
-    """Pictures, each after words that say which file it is."""
-    listed: tuple[_Numbered, ...]
-    available: bool = True
-    """Whether there was anything to look at."""
-
-    @property
-    def any_of_the_agents(self) -> bool:
-        """Return whether the agent left any file of its own."""
-        return any(each.file.change in _AGENTS for each in self.listed)
-
-    def names_alone(self) -> ShownFiles:
-        """Return the first lines of the list, without what the files hold."""
-        listed = tuple(replace(each, head=None) for each in self.listed[:FEWEST_LISTED])
-        more = len(self.listed) - len(listed)
-        lines = [each.line for each in listed] + ([f"(not listed: {counted(more, 'more file')})"] if more else [])
-        return ShownFiles("\n".join(["[files]:", indented("\n".join(lines))]), (), listed)
-
-    def find(self, quotes: Iterable[str]) -> tuple[list[Evidence], list[str]]:
-        """Return evidence for the quotes that are in a line of the list or in a shown file, and those that are not."""
-        texts = [(each, _readings(each)) for each in self.listed]
-        found, lost = [], []
-        for quote in quotes:
-            where = next((each for each, forms in texts if any(text.find(quote) for text in forms)), None)
-            if where is None:
-                lost.append(quote)
-            else:
-                found.append(Evidence(f"{FILE}{storable(where.file.path)[:NAME_SHOWN]}", storable(quote.strip())))
-        return found, lost
+"""Maximum number of bytes of a path, as they are sent."""
+FILE_LAYER = "file"
+_NAMED = (Rank.PATH, Rank.NAME, Rank.WORD)
 
 
 def show_files(workspace: Path | None, case: Case, journal: Path | None, marker: str, *, pictures: bool) -> ShownFiles:
@@ -97,30 +45,44 @@ def show_files(workspace: Path | None, case: Case, journal: Path | None, marker:
     """
     if workspace is None:
         return ShownFiles("(The agent's files are not available.)", (), (), available=False)
-    changes = compare(workspace, given_files(case, journal))
-    return _written(changes, workspace, case, marker, pictures=pictures)
-
-
-def _written(changes: WorkspaceChanges, workspace: Path, case: Case, marker: str, *, pictures: bool) -> ShownFiles:
-    words = " ".join([case.task_description, *(point.score_point for point in case.scoring_points)])
+    given = given_files(case, journal)
+    named = NamedFiles(case)
+    changes = compare(workspace, given, named.paths)
     # An agent can leave thousands of files: those that the case names come first, and those as before last.
-    shown = [file for file in changes.files if file.change is not Change.SAME]
-    shown.sort(key=lambda file: _last_name(file.path) not in words)
-    numbered = [_Numbered(number, file, _line(number, file)) for number, file in enumerate(shown[:MOST_LISTED], 1)]
-    listed = tuple(_with_heads(numbered, workspace))
-    lines = ["[files]:", indented("\n".join([*(each.line for each in listed), *_rest(changes, len(shown))]))]
+    ordered = named.ordered((file for file in changes.files if file.change is not Change.SAME), given or ())
+    listed = [ListedFile(n, file, _line(n, file), rank) for n, (rank, file) in enumerate(ordered[:MOST_LISTED], 1)]
+    listed = list(_with_heads(listed, workspace))
+    if any(point.shown == FILE_LAYER for point in case.scoring_points):
+        listed = [_with_given(each, given or {}) for each in listed]
+    notes = [*_rest(changes, len(ordered)), *_without_heads(listed)]
+    parts: Sequence[PictureFile | str] = ()
+    if pictures:
+        listed, parts, not_shown = _with_pictures(listed, workspace)
+        notes += not_shown
+    text = _written(listed, notes, marker)
+    cut = len(ordered) > len(listed) or not changes.whole or any(each.cut for each in listed)
+    return ShownFiles(text, tuple(parts), tuple(listed), cut=cut)
+
+
+def _written(listed: Sequence[ListedFile], notes: Sequence[str], marker: str) -> str:
+    lines = ["[files]:", indented("\n".join([*(each.line for each in listed), *notes]))]
     for each in listed:
         if each.head is not None:
             text = visible(each.head) + (f" [… the file goes on, {marker} …]" if each.cut else "")
             lines += [f"[beginning of file {each.number}]:", indented(text or "(nothing)")]
-    parts = tuple(_pictures(listed, workspace)) if pictures else ()
-    return ShownFiles("\n".join(lines), parts, listed)
+    return "\n".join(lines)
 
 
 def _line(number: int, file: WorkspaceFile) -> str:
-    name = visible(json.dumps(storable(file.path)[:NAME_SHOWN], ensure_ascii=False))
+    whole = visible(json.dumps(storable(file.path), ensure_ascii=False))
+    name = _within(whole, NAME_SHOWN)
     kind = " link, not followed" if file.is_link else ""
-    return f"{number}. {file.change.value}{kind}, {counted(file.size, 'byte')}: {name}"
+    return f"{number}. {file.change.value}{kind}, {counted(file.size, 'byte')}: {name}{'' if name == whole else '…'}"
+
+
+def _within(text: str, most: int) -> str:
+    """Return the beginning of a text that is at most so many bytes."""
+    return text.encode()[:most].decode(errors="ignore")
 
 
 def _rest(changes: WorkspaceChanges, shown: int) -> Iterator[str]:
@@ -136,20 +98,47 @@ def _rest(changes: WorkspaceChanges, shown: int) -> Iterator[str]:
         yield "(there are more files, which were not searched)"
 
 
-def _last_name(path: str) -> str:
-    return path.rpartition("/")[2]
+def _without_heads(listed: Sequence[ListedFile]) -> Iterator[str]:
+    """Yield what is not said of files whose beginnings are not shown because there are too many."""
+    if more := sum(each.cut and each.head is None for each in listed):
+        yield f"(what they hold is not shown: {counted(more, 'more file')})"
 
 
-def _with_heads(listed: Sequence[_Numbered], workspace: Path) -> Iterator[_Numbered]:
+def _with_heads(listed: Sequence[ListedFile], workspace: Path) -> Iterator[ListedFile]:
     left = MOST_HEADS
     for each in listed:
-        content = _content(workspace, each.file, HEAD + 1) if left and each.file.change in _AGENTS else None
-        text = None if content is None else _text(content[:HEAD])
-        if content is None or text is None:
+        if each.file.change not in OF_THE_AGENT or each.file.is_link:
             yield each
             continue
-        left -= 1
-        yield _Numbered(each.number, each.file, each.line, text, len(content) > HEAD)
+        most = HEAD if left > 0 else FURTHER_HEAD if each.rank in _NAMED else 0
+        content = _content(workspace, each.file, max(most, 64) + 1)
+        text = None if content is None else _text(content[: max(most, 64)])
+        if content is None or text is None:
+            yield each
+        elif not most:
+            yield replace(each, cut=bool(content))
+        else:
+            left -= 1
+            shown = _as_sent(text, most)
+            yield replace(each, head=shown, cut=shown != text or len(content) > most)
+
+
+def _as_sent(text: str, most: int) -> str:
+    """Return the beginning of a text that is at most so many bytes when it is escaped and indented."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(indented(visible(text[:middle])).encode()) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low]
+
+
+def _with_given(each: ListedFile, given: Mapping[str, GivenFile]) -> ListedFile:
+    if each.head is None or each.file.change is not Change.CHANGED:
+        return each
+    return replace(each, given=WordsGiven(given.get(each.file.path)))
 
 
 def _content(workspace: Path, file: WorkspaceFile, most: int) -> bytes | None:
@@ -172,30 +161,40 @@ def _text(content: bytes) -> str | None:
         return content[: error.start].decode("utf-8") if error.start and error.start > len(content) - 4 else None
 
 
-def _pictures(listed: Sequence[_Numbered], workspace: Path) -> Iterator[PictureFile | str]:
-    left = MOST_PICTURES
+def _with_pictures(
+    listed: Sequence[ListedFile], workspace: Path
+) -> tuple[list[ListedFile], list[PictureFile | str], list[str]]:
+    """Return the files, the pictures among them with their captions, and notes on those that are not shown."""
+    numbered: list[ListedFile] = []
+    parts: list[PictureFile | str] = []
+    notes: list[str] = []
     for each in listed:
-        if not left:
-            return
-        if each.head is not None or each.file.change not in _AGENTS or each.file.size > LARGEST_PICTURE:
+        if each.head is not None or each.cut or not _begins_as_picture(workspace, each.file):
+            numbered.append(each)
             continue
-        start = _content(workspace, each.file, 16)
-        if not start or kind_of(start) is None:
+        picture, why = None, f"more than {counted(MOST_PICTURES, 'picture')}"
+        if len(parts) < 2 * MOST_PICTURES:
+            picture, why = _picture(workspace, each.file)
+        if picture is None:
+            notes.append(f"(not shown: the picture in file {each.number}: {why})")
+            numbered.append(replace(each, cut=True))
             continue
-        content = _content(workspace, each.file, LARGEST_PICTURE)
-        if content and (picture := _fit(content)) is not None:
-            left -= 1
-            yield f"The picture in file {each.number}:"
-            yield PictureFile(picture)
+        caption = f"The picture in file {each.number}{why}:"
+        parts += [caption, picture]
+        numbered.append(replace(each, caption=caption, cut=bool(why)))
+    return numbered, parts, notes
 
 
-def _fit(content: bytes) -> bytes | None:
-    facts = look_at(content)
-    if facts is None:
-        return None
-    small = len(content) <= PICTURE_BYTES and kind_of(content) in ("png", "jpeg")
-    return content if small else scale_picture(content, PICTURE_BYTES)
+def _begins_as_picture(workspace: Path, file: WorkspaceFile) -> bool:
+    return file.change in OF_THE_AGENT and is_picture(_content(workspace, file, 16) or b"")
 
 
-def _readings(each: _Numbered) -> tuple[Text, ...]:
-    return (*readings(each.line), *(readings(each.head) if each.head is not None else ()))
+def _picture(workspace: Path, file: WorkspaceFile) -> tuple[PictureFile | None, str]:
+    """Return a picture with what its caption adds, or None with why it is not shown."""
+    if file.size > LARGEST_PICTURE:
+        return None, "it is too large"
+    fitted = fit(_content(workspace, file, LARGEST_PICTURE) or b"")
+    if fitted is None:
+        return None, "it has too many pixels, or is damaged"
+    picture, smaller = fitted
+    return picture, ", made smaller" if smaller else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -56,12 +56,13 @@ class WorkspaceChanges:
     """Whether all of the workspace was looked at."""
 
 
-def compare(workspace: Path, given: Mapping[str, GivenFile] | None) -> WorkspaceChanges:
+def compare(workspace: Path, given: Mapping[str, GivenFile] | None, named: Iterable[str] = ()) -> WorkspaceChanges:
     """Return what a workspace holds.
 
     Args:
         workspace: The folder, which may be gone.
         given: What the agent found there, by path; None if this is not known.
+        named: Paths that are looked for one by one if not everything is searched.
     """
     budget = _Budget(MOST_LOOKED_AT, MOST_COMPARED)
     files = []
@@ -78,6 +79,10 @@ def compare(workspace: Path, given: Mapping[str, GivenFile] | None) -> Workspace
     for path, known in () if given is None else given.items():
         if path not in seen:
             files.append(_given(workspace, path, known, budget))
+    if budget.exhausted:
+        new = Change.FOUND if given is None else Change.NEW
+        wanted = dict.fromkeys(path for path in named if path not in seen and path not in (given or {}))
+        files += [found for path in wanted if (found := _named(workspace, path, new)) is not None]
     return WorkspaceChanges(tuple(sorted(files, key=lambda file: storable(file.path))), not budget.exhausted)
 
 
@@ -93,6 +98,19 @@ def _given(workspace: Path, path: str, known: GivenFile, budget: _Budget) -> Wor
     if not stat.S_ISREG(found.st_mode) or found.st_size != known.size:
         return WorkspaceFile(path, Change.CHANGED, found.st_size, stat.S_ISLNK(found.st_mode))
     return WorkspaceFile(path, budget.compared(workspace / path, known), found.st_size)
+
+
+def _named(workspace: Path, path: str, change: Change) -> WorkspaceFile | None:
+    """Return a file that was not found by searching, if it is there."""
+    try:
+        folder = (workspace / path).parent.resolve()
+        found = os.stat(workspace / path, follow_symlinks=False)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    is_link = stat.S_ISLNK(found.st_mode)
+    if not folder.is_relative_to(workspace.resolve()) or not (is_link or stat.S_ISREG(found.st_mode)):
+        return None
+    return WorkspaceFile(path, change, found.st_size, is_link)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ from viva.cases.points.reader import FILES
 from viva.judge.answers import PLANTED
 from viva.judge.asking import Conversation, NoAnswer
 from viva.judge.exchange.log import Topic
-from viva.judge.files.shown import ShownFiles, show_files
+from viva.judge.files.listed import ShownFiles
+from viva.judge.files.shown import show_files
 from viva.judge.scoring_points.answer import FORM
 from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict

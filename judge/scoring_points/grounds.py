@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from viva.cases import ScoringPoint
 from viva.judge.asking import AskAgain
 from viva.judge.evidence import AGENT, Author, bare_quotes, look_up
-from viva.judge.files.shown import ShownFiles
+from viva.judge.files.listed import ShownFiles
 from viva.judge.scoring_points.answer import PointAnswer
 from viva.judge.scoring_points.layers import NEVER_AROSE, NOT_SHOWN, WORDS_ALONE
 from viva.records.transcript import Transcript
@@ -21,7 +21,7 @@ Quotes = Sequence[tuple[int | None, str]]
 _FAULTS = {
     "step": "a hit must rest on a step that was carried out, and no quote is from its tool, input or result",
     "said": "a hit must rest on what the agent said to the examiner, and no quote is from its words",
-    "file": "a hit must rest on the agent's files, and no quote is from the list of files or from a file",
+    "file": "a hit must rest on what the agent wrote, and no quote is from a new file, or from what is new in another",
 }
 
 
@@ -41,17 +41,15 @@ class Grounds:
     transcript: Transcript
     files: ShownFiles | None = None
     """None if the judge was not shown the agent's files."""
-    cut: bool = False
-    """Whether the judge was shown less of the files than there is, because its provider refused more."""
 
     def in_fewer_words(self) -> Iterator[Grounds]:
         """Yield these grounds, then with less of the agent's files: without pictures, without contents."""
         yield self
         if self.files is not None and self.files.available:
             if self.files.parts:
-                yield replace(self, files=replace(self.files, parts=()), cut=True)
+                yield replace(self, files=self.files.without_pictures())
             if self.files.listed:
-                yield replace(self, files=self.files.names_alone(), cut=True)
+                yield replace(self, files=self.files.names_alone())
 
     def check(self, point: ScoringPoint, answer: PointAnswer, last: bool) -> Grounded:
         """Return the answer with its evidence; a hit without what it needs becomes `unsure` if it is the last answer.
@@ -62,7 +60,10 @@ class Grounds:
         quotes = [(item.round, item.quote) for item in answer.evidence]
         in_files, lost = self._look_up(quotes)
         found = [*in_files[0], *in_files[1]]
-        lost_flag = (*(("files-cut",) if self.cut else ()), *(("quote-not-found",) if lost else ()))
+        lost_flag = (
+            *(("files-cut",) if self.files is not None and self.files.cut else ()),
+            *(("quote-not-found",) if lost else ()),
+        )
         if answer.verdict != Label.HIT.value:
             return Grounded(answer, tuple(found), lost_flag)
         supported = bool(in_files[1]) or bool(look_up(self.transcript, quotes, by=AGENT)[0])
@@ -102,8 +103,8 @@ class Grounds:
         return [each for each in look_up(self.transcript, quotes, by=STEPS)[0] if each not in found]
 
     def _is_on(self, layer: str | None, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
-        if layer == "file":
-            return bool(in_files)
+        if layer == "file" and self.files is not None:
+            return any(self.files.shows_of_the_agent(each.quote) for each in in_files)
         if layer == "step":
             return self._is_done(quotes)
         return bool(look_up(self.transcript, quotes, by=SAID)[0])

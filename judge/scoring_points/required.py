@@ -10,10 +10,8 @@ from viva.cases.points.requirements import leaves_below
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.verdict import Label, Verdict
+from viva.records.verdict import RULE, UNMET, Label, Verdict
 
-UNMET = "requirement-unmet"
-"""The flag of a miss that nobody judged, because a point that it requires is a miss."""
 OPEN = "requirement-open"
 """The flag of a point that would be a hit if what it requires had been decided as one."""
 
@@ -50,7 +48,9 @@ class JudgedPoints:
                 left.append(point)
             else:
                 reason = f"requires {_quoted(unmet)}, which is a miss"
-                self._verdicts[point.id] = point_verdict(self._subject, point, Label.MISS, reason, flags=(UNMET,))
+                self._verdicts[point.id] = point_verdict(
+                    self._subject, point, Label.MISS, reason, by=RULE, flags=(UNMET,)
+                )
         return left
 
     def add(self, points: Sequence[ScoringPoint], judged: JudgedStage) -> None:

@@ -17,6 +17,7 @@ from viva.judge.scoring_points.panel import NO_PANEL, JudgePanel
 from viva.judge.scoring_points.required import JudgedPoints, JudgedStage
 from viva.judge.scoring_points.rollup import with_tree
 from viva.judge.scoring_points.verdicts import point_verdict
+from viva.judge.trajectory import SKIPPED
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.text import plural
@@ -84,7 +85,8 @@ class ScoringPointsEvaluator:
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Judge all points of `context.case`."""
         case = context.case
-        assert case is not None
+        if case is None:
+            return self._without_points(context.subject)
         began = time.monotonic()
         judged = JudgedPoints(case, context.subject)
         for stage in stages(case):
@@ -95,6 +97,12 @@ class ScoringPointsEvaluator:
         # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
         seconds = time.monotonic() - began - judged.waited
         return replace(insight, usage=judged.usage, seconds=seconds, isolation=judged.isolation)
+
+    def _without_points(self, run: str) -> Insight:
+        """Return the insight on a recording of whose subject a rubric says nothing: it is not scored."""
+        reason = "no scoring points were given for this subject"
+        verdict = Verdict(run, self.name, SKIPPED, None, reason=reason)
+        return Insight(self.name, run, SKIPPED, None, summary=reason, verdicts=(verdict,))
 
     async def _judge(self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context) -> JudgedStage:
         """Judge points that require none of each other."""

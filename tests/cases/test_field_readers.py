@@ -89,6 +89,7 @@ def test_every_field_has_a_reader_except_those_that_say_where_the_case_is() -> N
         "file",
         "hash",
         "point_groups",
+        "for_recordings",
         "data_folder",
     }
     for each in fields(Case):

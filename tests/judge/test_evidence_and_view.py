@@ -139,6 +139,19 @@ def test_long_turns_are_cut_in_the_middle_and_long_talks_stay_within_bounds() ->
     assert not show(TALK).cut
 
 
+@pytest.mark.parametrize("words", ["\n" * 20_000, "a\n" * 10_000, "\n" * 50_000, "\n" * 9_000 + "x" * 11_000])
+def test_the_limit_of_a_turn_counts_the_indentation_of_its_lines(words: str) -> None:
+    shown = show(Transcript(tuple(Round(number, "Go on.", words) for number in range(1, 21))), "mark")
+    assert len(shown.text) < 2.2 * TRANSCRIPT_SHOWN
+    assert shown.cut
+    assert "characters left out, mark" in shown.text
+
+
+def test_prose_of_many_lines_is_shown_whole() -> None:
+    words = "A line.\n" * 2_500
+    assert show(Transcript((Round(1, "Go on.", words),)), "mark").cut is False
+
+
 def test_a_step_with_odd_values_is_shown_and_found() -> None:
     circle: dict[str, object] = {}
     circle["self"] = circle

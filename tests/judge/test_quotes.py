@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from viva.judge.quotes import Text, fold
+from viva.judge.quotes import LongText, Text, fold
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,21 @@ def test_a_character_that_composes_with_the_one_before_it_is_never_cut_off() -> 
         pairs += [(parts[:cut], parts[cut:]) for cut in range(1, len(parts))]
     cut_off = [pair for pair in pairs if fold("".join(pair))[0] != unicodedata.normalize("NFKC", "".join(pair)).strip()]
     assert cut_off == []
+
+
+SOME_TEXT = st.text(st.sampled_from("ab1 .,-\n\u00a0\u201c\u00e9e\u0301\ufb01\u1112\u1161\u11ab\u2026"), max_size=30)
+
+
+@given(SOME_TEXT, SOME_TEXT, SOME_TEXT)
+def test_a_quote_that_is_found_is_found_in_a_long_text_too(before: str, quote: str, after: str) -> None:
+    for text in (before + quote + after, before, f"{before} {quote} {after}"):
+        if Text(text).find(quote):
+            assert LongText(text).holds(quote)
+
+
+def test_a_long_text_is_searched_by_words_and_numbers() -> None:
+    text = LongText("The  total is\n1,550 \u201cin all\u201d. " * 100_000)
+    assert text.holds('total is 1,550 "in all"')
+    assert text.holds("The total \u2026 in all")
+    assert not text.holds("550")
+    assert not text.holds("tot")

@@ -333,7 +333,7 @@ def test_a_picture_from_outside_the_recordings_folder_is_not_read(desk: Desk) ->
     (desk.folder / "private.png").write_bytes(picture(1))
     content = [{"type": "image_url", "image_url": {"url": str(desk.folder / "private.png")}}]
     (desk.folder / "talk.json").write_text(json.dumps([{"role": "user", "content": content}]))
-    desk.viva("trace", "chat:talk.json", "--out", "journal", expect=3)
+    desk.viva("trace", "chat:talk.json", "--out", "journal", expect=0)
     assert not (desk.folder / "journal" / "images").exists()
     (run,) = read_runs(desk.folder / "journal")
     assert run.transcript.rounds[0].images == (str(desk.folder / "private.png"),)

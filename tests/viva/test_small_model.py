@@ -186,7 +186,7 @@ def test_as_judge_of_a_recorded_session_and_trajectory_it_never_passes_by_defaul
         check_insight(insight)
 
 
-def test_as_a_judge_of_labelled_points_it_is_no_better_than_chance(model: str, tmp_path: Path) -> None:
+def test_as_a_judge_of_labelled_points_it_is_not_shown_to_be_better_than_chance(model: str, tmp_path: Path) -> None:
     """On a few points of the set in the box: on all of them, it would take hours."""
     items = yaml.safe_load((BUILTIN_FOLDER / "answers.yaml").read_text(encoding="utf-8"))[:3]
     (tmp_path / "few.yaml").write_text(yaml.safe_dump(items, allow_unicode=True), encoding="utf-8")
@@ -194,4 +194,5 @@ def test_as_a_judge_of_labelled_points_it_is_no_better_than_chance(model: str, t
     environment = {"OPENAI_BASE_URL": model, "VIVA_MODEL_SECONDS": "600"}
     done = in_this_process("calibrate", *words, "--concurrency", "1", cwd=tmp_path, environment=environment)
     assert done.returncode in (0, 3), done.stderr
-    assert f"{NAME}: no better than chance" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert f"{NAME}: not shown to be better than chance" in said or f"{NAME}: no usable verdict" in said

@@ -15,6 +15,7 @@ from viva.api.given_cases import CaseLike, as_one
 from viva.api.given_parts import EvaluatorLike, SubscriberLike
 from viva.api.journals import JournalLike, SuiteResult, begin_or_resume, references_of
 from viva.api.surroundings import surroundings
+from viva.cases import load_rubric
 from viva.exam.given import Given
 from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
@@ -33,6 +34,7 @@ async def judge_async(
     *,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
     case: CaseLike | None = None,
+    rubric: str | os.PathLike[str] | None = None,
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
     out: str | os.PathLike[str] | None = None,
@@ -50,7 +52,9 @@ async def judge_async(
         journals: One or several folders of journals, `FOLDER#RUN-ID`, runs from `examine` or `read_journal`, or results
             of `run_suite`.
         evaluators: The primary evaluator, which alone decides the score, comes first. Default: as stored.
-        case: Replaces the stored case of the same name.
+        case: Replaces the stored case of the same name; recordings are judged by its points: those whose subject is its
+            name or, if there is none, all.
+        rubric: A file with scoring points by which recordings are judged (`viva docs recordings`).
         sinks: They also receive the judged runs; Viva closes them.
         subscribers: They are notified of starts and ends.
         out: The new journal's folder. Default: a new one under `runs/`.
@@ -68,7 +72,7 @@ async def judge_async(
 
     Raises:
         SetupError: there is nothing to judge, or you must change something first.
-        CaseError: the case is invalid.
+        CaseError: the case or the rubric is invalid.
         SandboxError: the requested sandbox is not available.
         JournalError: a journal cannot be read or written.
     """
@@ -76,9 +80,10 @@ async def judge_async(
     where = EngineChoice(engine, ray_address, ray_workers)
     references = references_of(journals)
     replacement = None if case is None else as_one(case)[0]
+    points = None if rubric is None else load_rubric(Path(rubric))
     names, made = name_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
-    request = journals_request("judge", references, replace(asked, evaluators=names), replacement)
+    request = journals_request("judge", references, replace(asked, evaluators=names), replacement, points)
     request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(evaluators=made), where)
     judging = await judge_journals(request, folder, around, resumed=resumed, retry_errors=retry_errors)

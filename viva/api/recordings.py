@@ -15,6 +15,7 @@ from viva.api.blocking import blocking
 from viva.api.given_parts import EvaluatorLike, SubscriberLike
 from viva.api.journals import SuiteResult, refuse_used
 from viva.api.surroundings import surroundings
+from viva.cases import load_rubric
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
@@ -34,6 +35,7 @@ async def trace_async(
     limit: Count | None = None,
     since: datetime | None = None,
     mapping: str | os.PathLike[str] | None = None,
+    rubric: str | os.PathLike[str] | None = None,
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
     out: str | os.PathLike[str] | None = None,
@@ -51,6 +53,7 @@ async def trace_async(
         limit: The maximum number of recordings. Default: all.
         since: Recordings that began before are left out; a time without a zone is local.
         mapping: A file that says how the recordings name things, for readers that take one.
+        rubric: A file with scoring points by which the recordings are judged (`viva docs recordings`).
         sinks: They also receive the judged runs; Viva closes them.
         subscribers: They are notified of starts and ends.
         out: The new journal's folder. Default: a new one under `runs/`.
@@ -65,6 +68,7 @@ async def trace_async(
 
     Raises:
         SetupError: a recording cannot be read, there is none, or you must change something first.
+        CaseError: the rubric is invalid.
         SandboxError: the requested sandbox is not available.
         JournalError: the journal cannot be written.
     """
@@ -79,6 +83,7 @@ async def trace_async(
         limit=limit,
         since=None if since is None else since.timestamp(),
         mapping=None if mapping is None else os.fspath(mapping),
+        rubric=None if rubric is None else load_rubric(Path(rubric)),
         options=replace(asked, evaluators=names),
         folder=os.getcwd(),
     )

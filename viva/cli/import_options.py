@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from viva.cases import load_rubric
 from viva.cli.parameter_types import NumberRange
 from viva.plugins.kinds import split
 from viva.recordings.given_tools import load_tools
@@ -19,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def import_options(command: Command) -> Command:
-    """Add `--sample`, `--since`, `--tools` and `--mapping` to a command; `chosen_imports` reads them."""
+    """Add `--sample`, `--since`, `--tools`, `--mapping` and `--rubric` to a command; `chosen_imports` reads them."""
     tools = click.option(
         "--tools",
         multiple=True,
@@ -46,7 +48,13 @@ def import_options(command: Command) -> Command:
         metavar="FILE",
         help="File that maps Viva's field names to those of another agent's log.",
     )
-    return sample(since(tools(mapping(command))))
+    rubric = click.option(
+        "--rubric",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Scoring points by which the recordings are judged, for all or by subject (viva docs recordings).",
+    )
+    return sample(since(tools(mapping(rubric(command)))))
 
 
 def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,12 +62,14 @@ def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         SetupError: a time or a file cannot be read.
+        CaseError: the rubric is not sound.
     """
     since = given["since"]
     return {
         "sample": given["sample"],
         "since": None if since is None else read_moment(since).timestamp(),
         "mapping": given["mapping"],
+        "rubric": None if given["rubric"] is None else load_rubric(given["rubric"]),
         "tools": tuple(tool for source in given["tools"] for tool in load_tools(source)),
     }
 

@@ -26,7 +26,7 @@ def json_pieces(value: dict[str, object]) -> Iterator[str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield a dict's values and an iterator's one by one, and anything else as a whole."""
+    """Yield a dict's values and an iterator's one by one, at any depth, and anything else as a whole."""
     if isinstance(value, dict):
         between = "{"
         for name, each in value.items():
@@ -37,7 +37,8 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, Iterator):
         between = "["
         for each in value:
-            yield between + json.dumps(each)
+            yield between
+            yield from _texts(each)
             between = ", "
         yield "]" if between == ", " else "[]"
     else:

@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from viva.cli.labelling.journal_calibration import refuse_empty, refuse_unjoined
+from viva.cli.labelling.reading import read_files
 from viva.cli.options import given_options, single_option, stack
 from viva.cli.process import fail, run_async
 from viva.cli.stopping import STOPPED
-from viva.errors import SetupError
 from viva.exam.judging.calibration import try_judges
 from viva.exam.kept_workspaces import find_workspace
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
@@ -28,18 +29,18 @@ from viva.journal.paths import RUNS
 from viva.journal.reader import StoredRun, split_reference
 from viva.judge.calibration.journal_items import set_of_journals
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
-from viva.judge.calibration.label_files import MOST, HumanLabel, is_label_file, labels_in
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
 from viva.judge.calibration.store import FILE, add_calibration, names_of, store_of
 from viva.models.prices import parse_prices
 from viva.models.roles import parse_role_limits
 from viva.records.codec import to_plain
-from viva.records.text import counted, one_line, printable
-from viva.regular_files import read_text
+from viva.records.text import counted, one_line
+from viva.reports.console.calibration import HARDER, stored_words
 from viva.reports.console.judges import judges_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.judges import JudgeFigures
 from viva.statistics.calibration.figures import truths_of
+from viva.statistics.calibration.joining import LabelJoin, read_labelled_points
 from viva.statistics.calibration.tried import calibration_of_tried
 
 P = ParamSpec("P")
@@ -123,14 +124,14 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
         calibration_of_tried(each, labelled, people=people, at=at, journals=names_of(_journals(paths)))
         for each in figures
     ]
+    stored = [each for each in stored if each.items]
     for each in stored:
-        if each.items:
-            add_calibration(store, each)
+        add_calibration(store, each)
     if as_json:
-        click.echo(json.dumps({**_plain(labelled, figures), "stored": str(store)}))
+        click.echo(json.dumps({**_plain(labelled, figures), "stored": str(store) if stored else None}))
     else:
         print_whole(Console(), judges_report(labelled, figures))
-        click.echo(printable(f"stored in {store}, where reports on journals beside it find it"))
+        click.echo(stored_words(store) if stored else "nothing is stored: no judge gave a verdict")
     raise SystemExit(EXIT_NOT_SCORED if any(each.errors for each in figures) else EXIT_DONE)
 
 
@@ -161,22 +162,23 @@ def _set_of_labels(paths: Sequence[str]) -> tuple[LabelledSet, int]:
             "viva calibrate: --judge-model requires what it is to judge: --set builtin, or a label file and the "
             "journals of which it is, as in viva calibrate labels.jsonl runs/JOURNAL --judge-model openai:NAME."
         )
-    labels: list[HumanLabel] = []
-    for file in files:
-        text = read_text(file, "the label file", MOST)
-        if not is_label_file(text):
-            raise SetupError(f"{file} is not a label file of `viva label`; only these say of which run a label is.")
-        labels += labels_in(text, file)
+    given = read_files(files)
+    refuse_empty(given, files, journals)
+    join, damage = LabelJoin(given), Damage()
+    labels, _ = read_labelled_points(join, map(split_reference, journals), damage)
     said = truths_of(labels)
+    notes = [*join.notes(), *([f"{skipped} skipped"] if (skipped := damage.words()) else [])]
+    refuse_unjoined(journals, given, labels, notes)
     truths = {point: truth.label for point, truth in said.items() if truth.label is not None}
     if undecided := len(said) - len(truths):
-        words = f"note: {counted(undecided, 'point')} left out: people are unsure, or evenly divided"
-        Console(stderr=True).print(Text(words, style="yellow"))
-    damage = Damage()
+        notes.append(f"{counted(undecided, 'point')} left out: people are unsure, or evenly divided")
+    hard = frozenset(point for point, truth in said.items() if truth.hard)
+    if chosen := len(hard & truths.keys()):
+        notes.append(f"{chosen} of {counted(len(truths), 'point')} were chosen as hard: {HARDER}")
+    for words in notes:
+        Console(stderr=True).print(Text(f"note: {words}", style="yellow"), soft_wrap=True)
     name = ", ".join(file.name for file in files)
-    labelled = set_of_journals(name, truths, map(split_reference, journals), _files_of, damage)
-    if skipped := damage.words():
-        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    labelled = set_of_journals(name, truths, map(split_reference, journals), _files_of, hard=hard)
     return labelled, len({label.rater for label in labels})
 
 
@@ -195,5 +197,7 @@ def _shown_progress(labelled: LabelledSet, specs: Sequence[str], *, show: bool) 
 
 
 def _plain(labelled: LabelledSet, figures: Sequence[JudgeFigures]) -> dict[str, Any]:
-    judges = [{**to_plain(each, full=True), "beats_chance": each.beats_chance} for each in figures]
+    judges = [
+        {**to_plain(each, full=True), "beats_chance": each.beats_chance, "chance": each.chance} for each in figures
+    ]
     return {"set": labelled.name, "digest": labelled.digest, "points": labelled.size, "judges": judges}

@@ -11,8 +11,10 @@ import click
 
 from viva.cli.options import call_option, stack
 from viva.errors import SetupError
+from viva.records.text import one_line
 
 if TYPE_CHECKING:
+    from viva.judge.calibration.label_files import HumanLabel
     from viva.statistics.corrected.elsewhere import MeasuredJudge
     from viva.statistics.corrected.truths import Truths
     from viva.statistics.summary import Figures
@@ -59,13 +61,14 @@ def measured_from(paths: Sequence[Path], labelled: str | None, *, gated: bool) -
             "--labels and --labelled require each other here: labels are about the conversations of an earlier "
             "journal, which --labelled names."
         )
-    truths = truths_from(paths)
-    if truths is None or labelled is None:
+    labels = labels_from(paths, gated=gated)
+    if labels is None or labelled is None:
         return None
     from viva.journal.reader import read_records, split_reference
     from viva.statistics.corrected.elsewhere import measure_judge
 
     folder, run = split_reference(labelled)
+    truths = truths_in(labels, folder, run)
     records = (record for record in read_records(folder, quick=True) if run in (None, record.id))
     found = measure_judge(records, truths, labelled)
     if gated and found.refused:
@@ -73,18 +76,56 @@ def measured_from(paths: Sequence[Path], labelled: str | None, *, gated: bool) -
     return found
 
 
-def truths_from(paths: Sequence[Path]) -> Truths | None:
+def labels_from(paths: Sequence[Path], *, gated: bool) -> list[HumanLabel] | None:
     """Return what people say in label files; None without a file.
 
+    Args:
+        paths: The files.
+        gated: Whether a gate will compare a score that is corrected by them.
+
     Raises:
-        SetupError: a file cannot be read, or a line is not a label.
+        SetupError: a file cannot be read, a line is not a label, or a gate could not rely on one.
     """
     if not paths:
         return None
-    from viva.judge.calibration.label_files import read_labels
-    from viva.statistics.corrected.truths import truths_of
+    from viva.cli.labelling.reading import read_files
 
-    return truths_of(label for path in paths for label in read_labels(path))
+    labels = read_files(paths)
+    if gated:
+        _check_joinable(labels)
+    return labels
+
+
+def _check_joinable(labels: Sequence[HumanLabel]) -> None:
+    """Refuse labels that may be about any conversation with the id of their run."""
+    from viva.records.wording import counted
+    from viva.statistics.calibration.joining import is_sound_time
+
+    loose = [each for each in labels if not each.conversation and not is_sound_time(each.at)]
+    if loose:
+        run = one_line(loose[0].run, 60)
+        raise SetupError(
+            f"--corrected: {counted(len(loose), 'label')} (the first of the run {run}) neither name the conversation "
+            "('conversation') nor say when they were given ('at'). The ids of runs are the same in every suite, so "
+            "they may be about other conversations: label with viva label, or add the time."
+        )
+
+
+def truths_in(labels: Sequence[HumanLabel], folder: Path, run: str | None = None) -> Truths:
+    """Return what people say about the points of a journal's runs.
+
+    Args:
+        labels: The labels of all files.
+        folder: The journal's folder.
+        run: The id of the only run to read; None for all.
+
+    Raises:
+        JournalError: there is no journal.
+    """
+    from viva.journal.reader import read_runs
+    from viva.statistics.corrected.truths import truths_about
+
+    return truths_about(labels, lambda names: read_runs(folder, run, wanted=names.__contains__))
 
 
 def check_corrected(floors: Gates, paths: Sequence[Path], *, corrected: bool) -> None:

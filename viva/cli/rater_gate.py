@@ -16,7 +16,8 @@ min_kappa_option = click.option(
     "--min-kappa",
     type=NumberRange(-1, 1),
     metavar="KAPPA",
-    help="Exit with 1 if the low end of kappa is below: of the journal's models, or of a rater against --gold.",
+    help="Exit with 1 unless the low end of the 95 % interval of Cohen's kappa reaches KAPPA: for each model that "
+    "judged the journals, or for each rater against --gold.",
 )
 
 

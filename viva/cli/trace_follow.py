@@ -112,6 +112,9 @@ class Alarm:
     exits: bool
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
+    """Shows what each poll found."""
+    warn: Callable[[str], None]
+    """Shows an alert, and what went wrong."""
     rang: bool = False
     """Whether any figure was below its limit in any poll."""
     ringing: bool = field(default=False)
@@ -126,9 +129,12 @@ class Alarm:
         self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
         self.rang = self.rang or self.ringing
         words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
-        self.tell(f"ALERT: {one_line(look.below, 1000)}" if began else words)
+        if began:
+            self.warn(f"ALERT: {one_line(look.below, 1000)}")
+        else:
+            self.tell(words)
         if look.unjudged:
-            self.tell(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
+            self.warn(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
         for name, channel in self.channels:
             try:
                 channel.measure(alert)
@@ -136,7 +142,7 @@ class Alarm:
                     channel.send(alert)
                     self.told ^= {name}
             except (OSError, urllib.error.URLError) as error:
-                self.tell(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
+                self.warn(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
         return not (self.exits and look.below)
 
     def close(self) -> None:
@@ -145,15 +151,21 @@ class Alarm:
             channel.close()
 
 
-def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]) -> Alarm:
+def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None], warn: Callable[[str], None]) -> Alarm:
     """Make the alarm of `--alert` options.
+
+    Args:
+        journal: The journal.
+        alerts: The channels.
+        tell: Shows an ordinary line.
+        warn: Shows an alert.
 
     Raises:
         SetupError: there is no such channel.
     """
     wanted = tuple(dict.fromkeys(alerts)) or (EXIT,)
     channels = [(spec, make_channel(spec)) for spec in wanted if spec != EXIT]
-    return Alarm(journal, channels, EXIT in wanted, tell)
+    return Alarm(journal, channels, EXIT in wanted, tell, warn)
 
 
 def rates_of(look: Poll) -> dict[str, float]:

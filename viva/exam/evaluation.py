@@ -25,7 +25,7 @@ from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Transcript, Usage
-from viva.records.verdict import Insight, Label, error_insight
+from viva.records.verdict import NO_REPLY, RULE, Insight, Label, error_insight, is_model
 
 LONGEST_PAUSE = 10.0
 """Maximum number of seconds between two attempts to judge one conversation."""
@@ -74,7 +74,9 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
     reason = f"the agent gave no reply of its own: {transcript.stop_detail or 'it failed'}"
     case = context.case if evaluator == ScoringPointsEvaluator.name else None
     points = case.scoring_points if case is not None else ()
-    verdicts = [point_verdict(context.subject, point, Label.MISS, reason, flags=("no-reply",)) for point in points]
+    verdicts = [
+        point_verdict(context.subject, point, Label.MISS, reason, by=RULE, flags=(NO_REPLY,)) for point in points
+    ]
     if case is not None and verdicts:
         return summarize_case(evaluator, case, context.subject, verdicts)
     return Insight(evaluator, context.subject, "no-reply", 0.0, low=0.0, high=0.0, summary=reason)
@@ -83,7 +85,7 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
 def is_retryable(insights: Sequence[Insight]) -> bool:
     """Return whether judging again may help. It does not if a check itself is broken: that fails every time."""
     errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
-    return any(verdict.fault == Fault.INFRA or verdict.by not in ("code", "recording") for verdict in errors)
+    return any(verdict.fault == Fault.INFRA or is_model(verdict.by) for verdict in errors)
 
 
 async def _patiently(

@@ -29,6 +29,8 @@ class RunState:
     """Empty for a recording without a case."""
     agent: str = ""
     trial: int = 1
+    recording_digest: str = ""
+    """The digest of the recorded transcript as it was imported; empty for a live exam."""
     agent_digest: str = ""
     """The digest of the agent's file; empty if it had none, and in older journals."""
     evaluators: tuple[str, ...] = ()
@@ -38,6 +40,8 @@ class RunState:
     """Whether the conversation ended."""
     broken: bool = False
     """Whether the conversation broke off because the examiner or a provider failed, so that it was not a fair exam."""
+    recorded: bool = False
+    """Whether the run was imported from a recording."""
     live: bool = False
     """Whether Viva held the conversation, which it can do again."""
     outcome: Outcome | None = None
@@ -109,9 +113,10 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         if number is not None:
             state.rounds.see(number)
     elif event.kind == "setting":
-        for name in ("case", "case_hash", "agent", "agent_digest"):
+        for name in ("case", "case_hash", "agent", "agent_digest", "recording_digest"):
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
+        state.recorded = bool(event.data.get("source"))
         state.trial = number_of(event.data.get("trial")) or 1
         evaluators = evaluators_in(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from viva.lint.trials import Trial
 from viva.lint.words import asks_to_find_out, asks_to_repeat, is_limit
 from viva.records.fault import Fault
 from viva.records.text import one_line
-from viva.records.verdict import Label, Verdict
+from viva.records.verdict import Label, Verdict, is_model
 
 WHAT_THEY_DO: Mapping[str, str] = {
     "silent": "says nothing",
@@ -39,7 +39,7 @@ class _Point:
     @property
     def judge(self) -> str:
         """Return in words who gave it, if that was a model."""
-        models = {each.by for several in self.verdicts.values() for each in several if each.by != "code"}
+        models = {each.by for several in self.verdicts.values() for each in several if is_model(each.by)}
         return f", as {', '.join(sorted(models))} judges it" if models else ""
 
 
@@ -95,7 +95,8 @@ def _of_point(case: Case, each: _Point, lines: CaseLines) -> Iterator[CaseFindin
     if missed is not None:
         message = f"the solution does not get this point{each.judge}: {one_line(missed.reason, 300)}"
         is_note = missed.label == Label.UNSURE
-        yield CaseFinding(LintKind.NOBODY, message, "correct the check or the solution", where, each.number, is_note)
+        advice = "change the check so that it accepts this solution, or the solution so that it earns the point"
+        yield CaseFinding(LintKind.NOBODY, message, advice, where, each.number, is_note)
     idle, copied = IDLE & each.hits, (each.hits & set(TRIVIAL)) - IDLE
     if idle:
         is_note = is_limit(each.point.score_point, each.point.eval_code)
@@ -114,7 +115,7 @@ def _broken(each: _Point, where: int | None) -> CaseFinding | None:
         for one in several:
             if one.label == Label.ERROR and one.fault != Fault.INFRA and one.by == "code":
                 message = f"for {_agent(name)}, {one_line(one.reason, 300)}"
-                advice = "correct the check: it says nothing about such an agent, and its exam is not scored"
+                advice = "have an assert fail here: an error says nothing about the agent, and its exam is not scored"
                 return CaseFinding(LintKind.BROKEN, message, advice, where, each.number)
     return None
 

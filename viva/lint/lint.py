@@ -18,6 +18,7 @@ from viva.exam.options import Options
 from viva.lint.agents import SOLUTION, TRIVIAL, solver
 from viva.lint.earned import solved_points, trial_findings
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
+from viva.lint.mistakes import with_advice
 from viva.lint.papers import TrialPaper, are_linked, papers_for_agent, solution_papers, trial_papers
 from viva.lint.places import CaseLines
 from viva.lint.statements import statement_findings
@@ -165,5 +166,5 @@ def _mistakes(found: Sequence[LintFinding], case: Case, lines: CaseLines) -> Ite
         before = sum(start <= (each.line or 0) for start in starts)
         point = (before or None) if each.message.startswith("eval_code") else None
         kind = LintKind.ANYBODY if _WITHOUT_EFFECT.search(each.message) else LintKind.MISTAKE
-        message, _, advice = each.message.partition("; ")
-        yield CaseFinding(kind, message, advice or "correct it", each.line, point, is_note=not each.certain)
+        message, advice = with_advice(each.message)
+        yield CaseFinding(kind, message, advice, each.line, point, is_note=not each.certain)

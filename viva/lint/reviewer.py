@@ -8,10 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 from viva.cases import Case
+from viva.cases.points.requirements import leaves_below
 from viva.exam.options import Options
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exchange.log import Topic
+from viva.judge.scoring_points.layers import LAYER_WORDS
 from viva.judge.steps import new_marker, readings
 from viva.judge.view import show_fields
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
@@ -29,8 +31,9 @@ PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT, QUESTION_PROMPT = PROMPTS / "reviewer.md", PROMPTS / "case.md"
 MOST_MESSAGES = 60
 """Maximum number of messages of a script that the reviewer is shown."""
-TOLD = ("the task", "the opening", "facts", "the script", "what the examiner insists on")
-"""The beginnings of the names of what the examiner may say."""
+SCRIPTED = ("the script",)
+TOLD = ("the task", "the opening", "facts", "what the examiner insists on")
+"""The beginnings of the names of what the examiner may say, with a script and without one."""
 KINDS: Mapping[CaseFlaw, LintKind] = {
     CaseFlaw.CONTRADICTS_TASK: LintKind.CONTRADICTION,
     CaseFlaw.CONTRADICTS_POINT: LintKind.CONTRADICTION,
@@ -59,12 +62,12 @@ async def review_cases(linted: Sequence[LintedCase], spec: str, options: Options
 
 async def _review(each: LintedCase, model: Model) -> None:
     metered, marker = MeteredModel(model), new_marker()
-    paper = show_fields(dict(_paper(each.case)), marker)
+    paper = show_fields(dict(paper_parts(each.case)), marker)
     conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), paper.text, Topic(each.case.name))
     question = render(QUESTION_PROMPT, marker=marker, paper=paper.text, mark=conversation.mark)
 
     def accept(answer: CaseReviewAnswer, last: bool) -> CaseReviewAnswer:
-        return _with_found_quotes(answer, each.case)
+        return with_found_quotes(answer, each.case)
 
     answer = await conversation.ask_until_usable(question, accept)
     each.usage += metered.usage
@@ -86,11 +89,14 @@ def _findings(answer: CaseReviewAnswer, case: Case, model: str) -> Iterator[Case
         where = lines.of_point(flaw.point - 1, "score_point")
         against = f" (against {one_line(flaw.against, 80)!r})" if flaw.against else ""
         message = f"{one_line(flaw.reason, 300)}{against}"
-        advice = one_line(flaw.advice, 200) or "correct the statement or the task"
+        advice = (
+            one_line(flaw.advice, 200)
+            or "reword the statement so that it fits the task, or the task so that it fits the statement"
+        )
         yield CaseFinding(KINDS[flaw.kind], message, advice, where, flaw.point, by=model)
 
 
-def _paper(case: Case) -> Iterator[tuple[str, str]]:
+def paper_parts(case: Case) -> Iterator[tuple[str, str]]:
     """Yield the parts of a case by their names."""
     yield "the task, which the examiner is told", case.task_description.strip()
     if case.opening:
@@ -104,14 +110,21 @@ def _paper(case: Case) -> Iterator[tuple[str, str]]:
         aim = f"{case.strategy.name or ''}\n{case.strategy.goal or ''}".strip()
         yield "what the examiner tries to lead the agent to, on purpose", aim
     if case.script:
-        yield "the script: all that the examiner says where a script examines", "\n".join(_messages(case))
-    yield "the maximum number of messages", str(case.max_rounds or DEFAULT_MAX_ROUNDS)
+        yield "the script: all that the examiner says", "\n".join(_messages(case))
+    yield "the maximum number of the examiner's messages", str(case.max_rounds or DEFAULT_MAX_ROUNDS)
     if case.data_files:
         yield "files that the agent is given", "\n".join(case.data_files)
     if case.background:
         yield "background, which only the judge knows", case.background
+    numbers = {point.id: number for number, point in enumerate(case.scoring_points, 1)}
+    below, groups = leaves_below(case), {group.id: group for group in case.point_groups}
     for number, point in enumerate(case.scoring_points, 1):
-        yield f"scoring point {number}, weight {point.weight:g}", point.score_point.strip()
+        head = [f"scoring point {number}", f"weight {point.weight:.3g}"]
+        head += [f"part of {one_line(groups[name].score_point, 100)!r}" for name in point.path if name in groups]
+        required = sorted({numbers[leaf] for name in point.require for leaf in below.get(name, ())})
+        head += [f"requires point {other}" for other in required if other != number]
+        head += [f"a hit must be {LAYER_WORDS[layer]}" for layer in LAYER_WORDS if layer == point.shown]
+        yield ", ".join(head), point.score_point.strip()
         if point.eval_code:
             yield f"the check of scoring point {number}", point.eval_code.strip()
 
@@ -129,23 +142,23 @@ def _person(case: Case) -> Iterator[tuple[str, str]]:
 
 def _messages(case: Case) -> Iterator[str]:
     messages = (
-        f"(if the agent says {line.if_agent_says}) {message}" if line.if_agent_says else message
+        f"{f' (if the agent says {line.if_agent_says})' if line.if_agent_says else ''}: {message}"
         for line in case.script
         for message in line.messages()
     )
     shown = list(islice(messages, MOST_MESSAGES + 1))
-    yield from shown[:MOST_MESSAGES]
+    yield from (f"message {number}{words}" for number, words in enumerate(shown[:MOST_MESSAGES], 1))
     if len(shown) > MOST_MESSAGES:
-        yield "(and more)"
+        yield "(further messages are not shown)"
 
 
-def _with_found_quotes(answer: CaseReviewAnswer, case: Case) -> CaseReviewAnswer:
+def with_found_quotes(answer: CaseReviewAnswer, case: Case) -> CaseReviewAnswer:
     """Return an answer whose quotes are all in the case.
 
     Raises:
         AskAgain: a point does not exist, or a quote is not where it should be.
     """
-    parts = dict(_paper(case))
+    parts = dict(paper_parts(case))
     faults = [fault for flaw in answer.flaws if (fault := _fault(flaw, case, parts))]
     if faults:
         fault = "; ".join(faults[:3])
@@ -169,7 +182,10 @@ def _fault(flaw: ReviewedFlaw, case: Case, parts: Mapping[str, str]) -> str:
     own = (f"scoring point {flaw.point}, ", "the check of ")
     others = {name: words for name, words in parts.items() if not name.startswith(own)}
     if flaw.kind is CaseFlaw.REVEALED:
-        others = {name: words for name, words in others.items() if name.startswith(TOLD)}
+        told = SCRIPTED if case.script else TOLD
+        others = {name: words for name, words in others.items() if name.startswith(told)}
+    elif flaw.kind in (CaseFlaw.CONTRADICTS_POINT, CaseFlaw.SAME_AS_POINT):
+        others = {name: words for name, words in others.items() if name.startswith("scoring point ")}
     if not any(_holds(words, flaw.against) for words in others.values()):
         return f"`against` of the flaw {flaw.kind.value} is not where it should be: {flaw.against[:120]!r}"
     return ""

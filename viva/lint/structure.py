@@ -66,7 +66,7 @@ def _late_rounds(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
             own = "max_rounds" if case.max_rounds else "the default of max_rounds"
             why = "the script" if case.script and script_length(case) == most else own
             message = f"this point requires {counted(wanted, 'round')}, and {why} allows {most}: nobody can get it"
-            advice = "lengthen the script, raise max_rounds, or correct the number"
+            advice = "lengthen the script, raise max_rounds, or have the check expect fewer"
             where = lines.of_point(index, key)
             yield CaseFinding(LintKind.NOBODY, message, advice, where, index + 1)
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, is_whole, load_document, read_document, stripped, too_long
 from viva.recordings.numbers import finite
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.records.usage import with_usage
-from viva.regular_files import open_given
 
 _LISTS = ("traj", "messages")
 
@@ -68,11 +68,11 @@ def _read(path: Path) -> Iterator[Recording]:
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield each JSON document of the file with its position: the lines, or the whole file."""
     try:
-        with open_given(path) as file:
+        with open_recording(path) as file:
             lines = _lines(path, file)
             first = next(lines, None)
             if first is None:
-                raise RecordingError(f"{path}: the file is empty")
+                raise NothingYet(f"{path}: the file is empty")
             second = next(lines, None)
             if second is None or is_whole(first[1]):
                 for number, line in itertools.chain([first], [second] if second else [], lines):

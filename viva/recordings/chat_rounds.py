@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viva.recordings.chat_messages import UnnumberedStep, read_call, read_content
+from viva.recordings.chat_words import wrong_words
 from viva.recordings.react import observation_in, read_react
 from viva.recordings.waiting_calls import WaitingCalls
 from viva.records.transcript import Round, Step, StepKind, Transcript
@@ -53,6 +54,9 @@ def read_messages(messages: Sequence[Any]) -> Transcript:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             found = f"its role is {message.get('role')!r}" if isinstance(message, dict) else f"it is {_kind(message)}"
             raise MessageError(f"message {index + 1} is not a chat message: {found}; it needs a `role` that is text")
+    if (wrong := wrong_words(messages)) is not None:
+        raise MessageError(wrong)
+    for index, message in enumerate(messages):
         reader.take(index, message, messages[index + 1] if index + 1 < len(messages) else None)
     return reader.transcript()
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.events.collector import EvalCollector
+from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, stripped
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line
 from viva.records.transcript import Transcript
-from viva.regular_files import open_given
 
 SOURCE = "copilot"
 LABEL = 80
@@ -105,7 +105,7 @@ def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
-        with open_given(path) as file:
+        with open_recording(path) as file:
             for number, line in bounded_lines(file):
                 if line is None:
                     yield number, None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +13,10 @@ from viva.records.transcript import Transcript
 
 class RecordingError(SetupError):
     """A recording cannot be read. The message names the file and the line (or the element of its list)."""
+
+
+class NothingYet(RecordingError):
+    """A source does not exist, or is empty: whoever follows it waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Recording:
     """The recorded score; None if the source has none, or if it is not a finite number."""
     notes: tuple[str, ...] = ()
     """What a user should know about how it was read."""
+    damage: Mapping[str, int] = field(default_factory=dict)
+    """What is broken in the source, in words, and how often; the import adds these up over all recordings."""
 
 
 class Reader(Protocol):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.errors import SetupError
@@ -21,7 +21,16 @@ READERS = Kind(
         "spans": "viva.recordings.spans.files:SpansReader",
         "otlp": "viva.recordings.spans.files:OtlpReader",
         "phoenix": "viva.recordings.spans.phoenix:PhoenixReader",
+        "bedrock": "viva.recordings.bedrock.reader:BedrockReader",
         "atif": "viva.recordings.atif.reader:AtifReader",
+        "inspect": "viva.recordings.sessions.inspect_logs:InspectReader",
+        "claude_code": "viva.recordings.sessions.claude_code:ClaudeCodeReader",
+        "codex": "viva.recordings.sessions.codex:CodexReader",
+        "langfuse": "viva.recordings.platforms.langfuse:LangfuseReader",
+        "langsmith": "viva.recordings.platforms.langsmith:LangSmithReader",
+        "mlflow": "viva.recordings.platforms.mlflow:MlflowReader",
+        "braintrust": "viva.recordings.platforms.braintrust:BraintrustReader",
+        "weave": "viva.recordings.platforms.weave:WeaveReader",
         "ufo": "viva.recordings.desktop.ufo:UfoReader",
     },
 )
@@ -35,11 +44,13 @@ class LoadedReader:
     """The reader's name or import string."""
     source: str
     reader: Reader
+    beside: tuple[LoadedReader, ...] = ()
+    """Further sources that are read together with this one; see `together`."""
 
     @property
     def spec(self) -> str:
         """As the user wrote it."""
-        return f"{self.name}:{self.source}"
+        return " ".join((f"{self.name}:{self.source}", *(each.spec for each in self.beside)))
 
     @property
     def evaluators(self) -> tuple[str, ...]:
@@ -55,7 +66,7 @@ class LoadedReader:
         keys = set()
         self._check(options)
         try:
-            for recording in self.reader.read(self.source, **options):
+            for recording in self._recordings(options):
                 if not isinstance(recording, Recording):
                     found = type(recording).__name__
                     raise RecordingError(f"the reader {self.name} returned {found}, not a Recording.")
@@ -76,6 +87,15 @@ class LoadedReader:
             raise RecordingError(
                 f"the reader {self.name} failed on {self.source}: {in_words(error, __file__)}."
             ) from error
+
+    def _recordings(self, options: Mapping[str, Any]) -> Iterator[Recording]:
+        if not self.beside:
+            return self.reader.read(self.source, **options)
+        reader: Any = self.reader
+        found: Iterator[Recording] = reader.read_together(
+            (self.source, *(each.source for each in self.beside)), **options
+        )
+        return found
 
     def _check(self, options: Mapping[str, Any]) -> None:
         """Refuse `--since` and `--mapping` in the words of the command line if the reader does not take them."""
@@ -117,6 +137,35 @@ def load_reader(spec: str) -> LoadedReader:
     except (Exception, SystemExit) as error:
         raise SetupError(f"the reader {name} cannot be created: {in_words(error, __file__)}.") from error
     return LoadedReader(name, source, reader)
+
+
+def together(readers: Iterable[LoadedReader], apart: str | None = None) -> list[LoadedReader]:
+    """Join the sources whose readers say that they belong together: spans of one trace in several files are one run.
+
+    Such readers have the same text as `joins`, and a method `read_together` that takes a list of sources.
+
+    Args:
+        readers: In the order in which the sources were named.
+        apart: The SPEC of a source that is never joined with others.
+    """
+    found: list[LoadedReader] = []
+    for reader in readers:
+        joins = getattr(reader.reader, "joins", None)
+        place = next(
+            (
+                number
+                for number, each in enumerate(found)
+                if joins is not None
+                and joins == getattr(each.reader, "joins", None)
+                and apart not in (each.spec, reader.spec)
+            ),
+            None,
+        )
+        if place is None:
+            found.append(reader)
+        else:
+            found[place] = replace(found[place], beside=(*found[place].beside, reader))
+    return found
 
 
 def read_recordings(spec: str, **options: Any) -> Iterator[Recording]:

@@ -10,6 +10,13 @@ from typing import Any
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
 
+CODE, RECORDING, RULE = "code", "recording", "rule"
+"""The values of `Verdict.by` that are not names of models. A rule makes a verdict without asking anybody."""
+NO_REPLY = "no-reply"
+"""The flag of a miss that nobody judged, because the agent failed and gave no reply."""
+UNMET = "requirement-unmet"
+"""The flag of a miss that nobody judged, because a point that it requires is a miss."""
+
 
 class Label(StrEnum):
     """Labels of a scoring point. Other evaluators have their own labels, but always also `UNSURE` and `ERROR`."""
@@ -54,8 +61,8 @@ class Verdict:
     _: KW_ONLY
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
-    by: str = "code"
-    """`code`, or a model's name."""
+    by: str = CODE
+    """`code`, `recording`, `rule` (nobody was asked), or a model's name."""
     statement: str = ""
     """The scoring point in words."""
     weight: float = 1.0
@@ -78,6 +85,21 @@ class Verdict:
             "schema": votes["schema"],
         }
         return schema
+
+
+def is_model(judge: str) -> bool:
+    """Return whether a judge, as verdicts and votes name it, is a model."""
+    return judge not in (CODE, RECORDING, RULE)
+
+
+def is_by_rule(verdict: Verdict) -> bool:
+    """Return whether a verdict follows from a rule, so that it says nothing about how well code or a model judges.
+
+    Earlier versions wrote `code` as its judge; the flag tells it from a check.
+    """
+    if verdict.by == RULE:
+        return True
+    return verdict.by == CODE and verdict.label == Label.MISS and not {NO_REPLY, UNMET}.isdisjoint(verdict.flags)
 
 
 @dataclass(frozen=True, slots=True)

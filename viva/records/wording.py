@@ -39,14 +39,15 @@ def judge_words(setting: Setting) -> str:
     """Return the kind of judge, or the evaluators if there are others than scoring points; with the model, if any."""
     votes = f", {setting.judge_votes} votes each" if setting.judge_votes > 1 else ""
     model = f" ({one_line(setting.judge_model, 60)}{votes})" if setting.judge_model else ""
+    # With a model, `code` means that the model judges the points without a check, which may be all of them.
+    words = {"code": "code or model" if setting.judge_model else "code", "both": "code and model"}
+    kind = words.get(setting.judge) or one_line(setting.judge, 20)
     if setting.evaluators in ((), (SCORING_POINTS,)):
-        # With a model, `code` means that the model judges the points without a check, which may be all of them.
-        kind = "code or model" if setting.judge == "code" and setting.judge_model else one_line(setting.judge, 20)
         return kind + model
-    names = [f"{SCORING_POINTS} by {setting.judge}" if name == SCORING_POINTS else name for name in setting.evaluators]
+    names = [f"{SCORING_POINTS} by {kind}" if name == SCORING_POINTS else name for name in setting.evaluators]
     given = [setting.evaluator_parameters.get(name) for name in setting.evaluators]
-    words = [f"{name}({parameters})" if parameters else name for name, parameters in zip(names, given, strict=True)]
-    return one_line(", ".join(words), 400) + model
+    shown = [f"{name}({parameters})" if parameters else name for name, parameters in zip(names, given, strict=True)]
+    return one_line(", ".join(shown), 400) + model
 
 
 def sandbox_words(setting: Setting) -> str:

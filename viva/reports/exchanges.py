@@ -41,7 +41,7 @@ def listed_topics(names: Iterable[str]) -> str:
 
 
 def exchange_plain(exchange: Exchange) -> dict[str, Any]:
-    """Return an exchange as JSON data."""
+    """Return an exchange as data for `viva.cli.json_pieces`: lists of what may be long are iterators."""
     return {
         "evaluator": exchange.evaluator,
         "subject": exchange.subject,
@@ -49,19 +49,14 @@ def exchange_plain(exchange: Exchange) -> dict[str, Any]:
         "judge": exchange.judge,
         "vote": exchange.vote,
         "request": exchange.digest,
-        "messages": [
-            {
-                "role": message.role,
-                "content": [
-                    {"picture": part.name} if isinstance(part, PictureName) else {"text": part}
-                    for part in message.parts
-                ],
-            }
-            for message in exchange.messages
-        ],
+        "messages": ({"role": each.role, "content": map(_part_plain, each.parts)} for each in exchange.messages),
         "answer": exchange.answer,
         **({"error": exchange.error} if exchange.error else {}),
     }
+
+
+def _part_plain(part: str | PictureName) -> dict[str, str]:
+    return {"picture": part.name} if isinstance(part, PictureName) else {"text": part}
 
 
 def _points(stored: StoredRun) -> Iterator[str]:

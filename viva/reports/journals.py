@@ -12,8 +12,9 @@ from typing import TypeVar
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
+from viva.judge.calibration.label_files import HumanLabel
 from viva.records.run_record import RunRecord
-from viva.statistics.corrected.truths import Truths
+from viva.statistics.corrected.truths import Truths, truths_about
 from viva.statistics.summary import Figures, summarize
 
 T = TypeVar("T")
@@ -46,12 +47,14 @@ class Journals:
     """Each folder, and the id of one run, or None for all runs."""
     threshold: float = 1.0
     """A run passes if its low bound is at least this."""
-    truths: Truths | None = None
-    """What people say about points of these runs; None without labels."""
+    labels: tuple[HumanLabel, ...] | None = None
+    """What people say about points; None without label files."""
     damage: Damage = field(default_factory=Damage)
     """The lines that the latest reading had to skip."""
     _indexes: dict[Path, RunIndex] = field(default_factory=dict, repr=False, compare=False)
     """Where the runs of each folder are. A report reads a journal several times, but looks for them once."""
+    _truths: list[Truths] = field(default_factory=list, repr=False, compare=False)
+    """What `truths` returned."""
 
     def check(self) -> None:
         """Check that all journals and named runs exist, before anything is written.
@@ -94,6 +97,20 @@ class Journals:
         """
         for folder, run in self.locations:
             yield from self._index(folder).parts(kind, None if run is None else (run,))
+
+    @property
+    def truths(self) -> Truths | None:
+        """Return what people say about points of these runs; None without label files.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        if self.labels is not None and not self._truths:
+            self._truths.append(truths_about(self.labels, self._runs))
+        return self._truths[0] if self._truths else None
+
+    def _runs(self, names: frozenset[str]) -> Iterator[StoredRun]:
+        return self.conversations(lambda _, name: name in names)
 
     def figures(self) -> Figures:
         """Compute the statistics of all runs that ended.
@@ -161,7 +178,7 @@ class Journals:
         return self._indexes[folder]
 
 
-def joined(references: Sequence[str], threshold: float = 1.0, truths: Truths | None = None) -> Journals:
+def joined(references: Sequence[str], threshold: float = 1.0, labels: Sequence[HumanLabel] | None = None) -> Journals:
     """Return the journals of references (`FOLDER` or `FOLDER#RUN-ID`); a journal that is named twice is read once."""
     locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
     for reference in references:
@@ -169,4 +186,4 @@ def joined(references: Sequence[str], threshold: float = 1.0, truths: Truths | N
         locations.setdefault((folder.resolve(), run), (folder, run))
     whole = {folder for folder, run in locations if run is None}
     wanted = (each for key, each in locations.items() if key[1] is None or key[0] not in whole)
-    return Journals(tuple(wanted), threshold, truths)
+    return Journals(tuple(wanted), threshold, None if labels is None else tuple(labels))

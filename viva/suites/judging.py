@@ -8,13 +8,14 @@ from pathlib import Path
 
 from viva.cases import Case
 from viva.errors import SetupError
+from viva.exam.judging.rubrics import NO_PAPERS, RubricPapers, rubric_of
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.options import Options
 from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
-from viva.judge.registry import DEFAULT, is_registered
+from viva.judge.registry import DEFAULT, is_registered, read_spec
 from viva.records.text import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
@@ -39,6 +40,8 @@ class Judging:
     """Ids of the runs whose conversations never ended; they are not judged."""
     gaps: dict[str, str] = field(default_factory=dict)
     """The missing rounds of runs, in words, by run id; these runs are not judged."""
+    papers: RubricPapers = NO_PAPERS
+    """The points by which recordings are judged."""
 
 
 async def judge_journals(
@@ -86,6 +89,7 @@ def _work(
     skipped: set[str],
     found: Judging,
 ) -> Work:
+    papers = found.papers = _papers(request, stored)
     left = [
         (folder, state)
         for (folder, _), states in zip(request.journals, stored, strict=True)
@@ -93,15 +97,20 @@ def _work(
         if state.whole and run not in skipped
     ]
     named = request.options.evaluators
-    evaluators = named or _stored_evaluators(state for _, state in left)
+    by_points = papers.given and any(state.recorded for _, state in left)
+    evaluators = named or _evaluators([state for _, state in left], papers)
+    if by_points and all(read_spec(spec)[0] != DEFAULT for spec in evaluators):
+        raise SetupError(
+            f"the points have no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both."
+        )
     whole = sum(state.whole for states in stored for state in states.values())
     # No more sandboxes are prepared than there are conversations to judge.
     concurrency = max(1, min(request.options.concurrency, whole))
     options: Options = replace(request.options, concurrency=concurrency, evaluators=evaluators)
-    cases = _cases(request.replacement, stored, left)
+    cases = (*_cases(request.replacement, stored, left, papers), *(papers.all if by_points else ()))
     return Work(
         request=request,
-        order=WorkOrder(options=options, cases=cases, recordings=any(not state.case_hash for _, state in left)),
+        order=WorkOrder(options=options, cases=cases, recordings=_without_cases(left, papers)),
         jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None),
         total=len(left),
         done_before=whole - len(left),
@@ -142,15 +151,25 @@ def judge_jobs(
             found.order.append(lines.run)
             if lines.run not in skipped:
                 state = done.get(lines.run)
-                yield _job(lines, replacement, evaluators, carried=state is not None and state.whole)
+                yield _job(lines, replacement, found.papers, evaluators, carried=state is not None and state.whole)
 
 
 def _job(
-    lines: ConversationLines, replacement: Case | None, evaluators: tuple[str, ...] | None, *, carried: bool
+    lines: ConversationLines,
+    replacement: Case | None,
+    papers: RubricPapers,
+    evaluators: tuple[str, ...] | None,
+    *,
+    carried: bool,
 ) -> Job:
     facts = facts_of(lines)
-    replaced = replacement is not None and replacement.name == facts.subject
-    case_hash = replacement.hash if replaced and replacement is not None else facts.case_hash
+    stored = facts.evaluators
+    if facts.recorded and papers.given:
+        paper, stored = papers.of(facts.subject, lines), (DEFAULT,)
+        case_hash = "" if paper is None else paper.hash
+    else:
+        replaced = replacement is not None and replacement.name == facts.subject
+        case_hash = replacement.hash if replaced and replacement is not None else facts.case_hash
     return Job(
         action=Action.JUDGE,
         header=facts.header(lines),
@@ -159,7 +178,7 @@ def _job(
         conversation=lines.without_judgements(),
         timing=facts.timing,
         carried=carried,
-        evaluators=(facts.evaluators or (DEFAULT,)) if evaluators is None else evaluators,
+        evaluators=(stored or (DEFAULT,)) if evaluators is None else evaluators,
     )
 
 
@@ -187,6 +206,30 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
     return found
 
 
+def _papers(request: JournalsRequest, stored: Sequence[Mapping[str, RunState]]) -> RubricPapers:
+    """Return the papers of the recordings: those of the rubric, or the case that replaces stored ones."""
+    subjects = {state.case for states in stored for state in states.values() if state.recorded}
+    if request.rubric is not None:
+        if not subjects:
+            raise SetupError("--rubric is for recordings, and the journal holds none; exams are judged by their cases.")
+        return RubricPapers(request.rubric)
+    if request.replacement is not None and subjects:
+        return RubricPapers(rubric_of(request.replacement, subjects))
+    return NO_PAPERS
+
+
+def _without_cases(left: Sequence[tuple[Path, RunState]], papers: RubricPapers) -> bool:
+    """Return whether there are runs without a case that are not judged by points."""
+    return any(not state.case_hash and not (state.recorded and papers.given) for _, state in left)
+
+
+def _evaluators(states: Sequence[RunState], papers: RubricPapers) -> tuple[str, ...]:
+    """Return the evaluators of the runs: for recordings with a rubric, the scoring points, else those stored."""
+    by_points = [state for state in states if state.recorded and papers.given]
+    stored = _stored_evaluators(state for state in states if not (state.recorded and papers.given))
+    return tuple(dict.fromkeys((*([DEFAULT] if by_points else []), *stored)))
+
+
 def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
     """Return the evaluators that judged these runs before. A journal holds their names, never their import strings.
 
@@ -204,7 +247,10 @@ def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
 
 
 def _cases(
-    replacement: Case | None, stored: Sequence[Mapping[str, RunState]], left: Sequence[tuple[Path, RunState]]
+    replacement: Case | None,
+    stored: Sequence[Mapping[str, RunState]],
+    left: Sequence[tuple[Path, RunState]],
+    papers: RubricPapers,
 ) -> tuple[Case, ...]:
     """Return the cases of the runs that are left to judge; what other cases require may no longer exist.
 
@@ -212,7 +258,7 @@ def _cases(
         SetupError: a case cannot be read, or no run has the name of the case that replaces a stored one.
     """
     names = {state.case for states in stored for state in states.values()}
-    if replacement is not None and replacement.name not in names:
+    if replacement is not None and replacement.name not in names and not papers.given:
         raise SetupError(
             f"the journal has no run of a case {replacement.name!r} (the name of a case is that of its folder); "
             f"it has runs of {', '.join(sorted(names))}."
@@ -220,7 +266,7 @@ def _cases(
     cases: dict[CaseKey, Case] = {}
     for folder, state in left:
         key = folder, state.case, state.case_hash
-        if state.case_hash and key not in cases:
+        if state.case_hash and key not in cases and not (state.recorded and papers.given):
             replaced = replacement is not None and replacement.name == state.case
             cases[key] = replacement if replaced and replacement is not None else stored_case(*key)
     return tuple(cases.values())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from viva.cases import Case
+from viva.cases import Case, Rubric
 from viva.errors import SetupError
 from viva.exam.options import Options
 from viva.journal.kept_cases import NOWHERE
@@ -95,7 +95,9 @@ class JournalsRequest(Request):
     sizes: tuple[int, ...] = ()
     """The size of each journal when the command started, in bytes."""
     replacement: Case | None = None
-    """The case that replaces the stored case of the same name."""
+    """The case that replaces the stored case of the same name, and by which recordings are judged."""
+    rubric: Rubric | None = None
+    """The scoring points of recordings."""
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:
@@ -104,7 +106,8 @@ class JournalsRequest(Request):
 
     def parts(self) -> dict[str, object]:
         """Return the journals, and the hash of the case that replaces another."""
-        return {"journals": self.references, "case": self.replacement and self.replacement.hash}
+        rubric = None if self.rubric is None else [paper.hash for paper in self.rubric.papers]
+        return {"journals": self.references, "case": self.replacement and self.replacement.hash, "rubric": rubric}
 
     def what_runs(self) -> dict[str, object]:
         """Return the journals, the case that replaces another, and the agent."""
@@ -133,6 +136,8 @@ class RecordingsRequest(Request):
     """Seconds since the epoch: recordings that began before are not imported."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Definitions of tools that are added to those of the recordings."""
+    rubric: Rubric | None = None
+    """The scoring points by which the recordings are judged."""
     mapping: str | None = None
     """A mapping file, which says how the recordings name things, for readers that take one."""
 
@@ -148,13 +153,16 @@ class RecordingsRequest(Request):
     def parts(self) -> dict[str, object]:
         """Return the recordings, and what is chosen among them and added to them."""
         chosen = {"limit": self.limit, "sample": self.sample, "since": self.since}
-        added = {"labels": self.labels, "tools": self.tools, "mapping": self.mapping}
+        rubric = None if self.rubric is None else [paper.hash for paper in self.rubric.papers]
+        added = {"labels": self.labels, "tools": self.tools, "mapping": self.mapping, "rubric": rubric}
         compared = {"compared": self.compared, "compared_labels": self.compared_labels}
         return {"recordings": self.recordings, **chosen, **added, **compared}
 
     def what_runs(self) -> dict[str, object]:
         """Return the recordings, and the mapping file."""
-        return {"recordings": self.recordings, **({} if self.mapping is None else {"mapping": self.mapping})}
+        rubric = {} if self.rubric is None else {"the rubric": str(self.rubric.papers[0].file)}
+        mapping = {} if self.mapping is None else {"mapping": self.mapping}
+        return {"recordings": self.recordings, **mapping, **rubric}
 
 
 KINDS: Mapping[str, type[Request]] = {
@@ -172,6 +180,7 @@ def journals_request(
     references: list[tuple[Path, str | None]],
     options: Options,
     replacement: Case | None = None,
+    rubric: Rubric | None = None,
 ) -> JournalsRequest:
     """Return the request to use these journals, with their present sizes.
 
@@ -186,6 +195,7 @@ def journals_request(
         sizes=tuple(_size(folder) for folder, _ in references),
         options=options,
         replacement=replacement,
+        rubric=rubric,
         folder=os.getcwd(),
     )
 

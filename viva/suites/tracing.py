@@ -11,18 +11,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from viva.cases import Rubric
 from viva.errors import PlanError, SetupError
+from viva.exam.judging.rubrics import RubricPapers
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
+from viva.exam.options import Options
 from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
 from viva.exam.versions import versions, viva_version
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.images import keep_recorded_pictures
+from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, observed_run_id
+from viva.judge.registry import DEFAULT, read_spec
 from viva.judge.reward import ATTRIBUTE, RewardEvaluator
 from viva.recordings.given_tools import with_tools
 from viva.recordings.recording import Recording, RecordingError
-from viva.recordings.table import LoadedReader, load_reader
+from viva.recordings.table import LoadedReader, load_reader, together
 from viva.records.codec import encode
 from viva.records.run_record import Setting
 from viva.records.text import storable
@@ -39,6 +44,8 @@ from viva.suites.resume import ResumeStep, next_step
 
 RECORDED = "recorded"
 """The name of the examiner of a recording, and of an agent that the recording does not name."""
+JUDGED_AGAIN = "judged again"
+"""The beginning of the note in the transcript of a recording that had grown since it was judged."""
 DEFAULT_EVALUATORS = (RewardEvaluator.name,)
 
 
@@ -51,8 +58,18 @@ class Import:
     """Number of recordings that were found."""
     doubled: int = 0
     """Number of recordings that the journal already held."""
+    again: int = 0
+    """Number of recordings that had grown since they were judged, and are judged again."""
     notes: dict[str, int] = field(default_factory=dict)
     """The notes of readers, and the number of times that each occurred."""
+    damage: dict[str, list[int]] = field(default_factory=dict)
+    """What is broken in the sources: how often, and in how many recordings."""
+
+    def told(self) -> list[str]:
+        """Return what a user should know about how the sources were read, a sentence each."""
+        notes = [words if times == 1 else f"{words} ({times} times)" for words, times in self.notes.items()]
+        damage = (f"{words}: {count} (in {counted(held, 'recording')})" for words, (count, held) in self.damage.items())
+        return [*notes, *damage]
 
 
 async def trace_recordings(
@@ -83,11 +100,15 @@ async def trace_recordings(
     found = Import()
     streams: list[tuple[str, Iterator[Recording]]] = []
 
+    papers = RubricPapers(request.rubric)
+
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
         _import(streams, request, journal, done, found, choose)
-        for words, times in found.notes.items():
-            around.display.note(words if times == 1 else f"{words} ({times} times)")
+        for words in found.told():
+            around.display.note(words)
+        if found.again:
+            around.display.note(f"{counted(found.again, 'run')} judged again: the source has more of them now")
         states = read_run_states(journal.folder)
         if choose is None:  # sources that are followed may still bring what the baseline has
             _check_baseline(gates, states)
@@ -95,18 +116,22 @@ async def trace_recordings(
         return left, len(states) - left
 
     def prepare() -> Work:
-        readers = [load_reader(spec) for spec in dict.fromkeys(request.recordings)]
-        evaluators = request.options.evaluators or _evaluators(readers)
+        loaded = (load_reader(spec) for spec in dict.fromkeys(request.recordings))
+        readers = together(loaded, apart=request.compared)
+        evaluators = request.options.evaluators or _evaluators(readers, request.rubric)
         streams.extend(_begin_reading(readers, request, may_be_empty=choose is not None))
         options = replace(request.options, evaluators=evaluators)
         return Work(
             request=request,
-            order=WorkOrder(options=options, recordings=True, gated=gates.evaluators),
+            order=_order(options, request.rubric, gates),
             fill=fill,
-            jobs=lambda new: _jobs(new, retry_errors),
+            jobs=lambda new: _jobs(new, papers, retry_errors),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
+    if not resumed:  # of the others, it is not known here which points they were judged by
+        for words in papers.notes():
+            around.display.note(words)
     return found
 
 
@@ -125,12 +150,27 @@ def _check_baseline(gates: PlannedGates, states: Mapping[str, RunState]) -> None
         raise PlanError(str(error)) from error
 
 
-def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
-    """Return the default evaluators of recordings: those of their reader, or else the recorded reward.
+def _order(options: Options, rubric: Rubric | None, gates: PlannedGates) -> WorkOrder:
+    """Return the work order of judging recordings.
+
+    Raises:
+        SetupError: there is a rubric, and the evaluators named do not judge by it.
+    """
+    if rubric is None:
+        return WorkOrder(options=options, recordings=True, gated=gates.evaluators)
+    if all(read_spec(spec)[0] != DEFAULT for spec in options.evaluators):
+        raise SetupError(f"--rubric has no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both.")
+    return WorkOrder(options=options, cases=rubric.papers, gated=gates.evaluators)
+
+
+def _evaluators(readers: Sequence[LoadedReader], rubric: Rubric | None) -> tuple[str, ...]:
+    """Return the default evaluators of recordings: the rubric, or those of their reader, or the recorded reward.
 
     Raises:
         SetupError: the readers have different defaults.
     """
+    if rubric is not None:
+        return (DEFAULT,)
     found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
     if len(found) > 1:
         names = " or ".join(sorted({name for names in found for name in names}))
@@ -188,6 +228,10 @@ def _import(
             own += not compared
             for note in recording.notes:
                 found.notes[note] = found.notes.get(note, 0) + 1
+            for words, count in recording.damage.items():
+                sums = found.damage.setdefault(words, [0, 0])
+                sums[0] += count
+                sums[1] += 1
             subject = recording.subject or recording.place
             trials[subject] += 1
             run = observed_run_id(recording.run_key, subject)
@@ -195,7 +239,11 @@ def _import(
                 # Another source has a run with the same name, as two files with one name do: both runs are kept.
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
-                found.doubled += 1
+                state = done.pop(run, None)
+                if choose is not None and state is not None and choose(recording):
+                    found.again += _write_again(labelled(recording, request.labels_of(spec)), state, run, spec, journal)
+                else:
+                    found.doubled += 1
                 continue
             if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
@@ -214,7 +262,32 @@ def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Itera
         raise RecordingError(words) from error
 
 
-def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
+def _write_again(recording: Recording, state: RunState, run: str, spec: str, journal: Journal) -> bool:
+    """Append a recording as a further attempt if the source has more of it now; return whether it has."""
+    transcript = with_usage(numbered(recording.transcript))
+    if _digest(transcript) == state.recording_digest:
+        return False
+    before, now = _size(next(read_runs(journal.folder, run)).transcript), _size(transcript)
+    if now <= before:  # read in another way, and not more
+        return False
+    words = f"{JUDGED_AGAIN}: the source has {counted(now, 'step')} of it, and had {before} at the first judgement"
+    grown = replace(recording, notes=(*recording.notes, words))
+    _write(grown, state.case, state.trial, run, spec, journal, attempt=state.attempt + 1)
+    return True
+
+
+def _size(transcript: Transcript) -> int:
+    """Count the steps and the words of both sides."""
+    return sum(len(each.steps) + (each.examiner is not None) + (each.agent is not None) for each in transcript.rounds)
+
+
+def _digest(transcript: Transcript) -> str:
+    return hashlib.sha256(encode(transcript)).hexdigest()[:12]
+
+
+def _write(
+    recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal, attempt: int = 1
+) -> None:
     """Append one recording to the journal: its setting, its rounds, and its end."""
     transcript = with_usage(numbered(recording.transcript))
     notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
@@ -235,17 +308,17 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         judge=RECORDED,
         source=spec,
         place=recording.place,
-        recording_digest=hashlib.sha256(encode(transcript)).hexdigest()[:12],
+        recording_digest=_digest(transcript),
         workspace=None if left_out else name,
         workspace_left_out=storable(left_out),
         versions=versions(),
     )
-    journal.append("setting", run, 1, setting)
+    journal.append("setting", run, attempt, setting)
     transcript = replace(transcript, notes=notes, attributes=attributes)
     transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
-        journal.append("round", run, 1, round_)
-    journal.append("transcript", run, 1, transcript.without_rounds())
+        journal.append("round", run, attempt, round_)
+    journal.append("transcript", run, attempt, transcript.without_rounds())
 
 
 def numbered(transcript: Transcript) -> Transcript:
@@ -261,7 +334,7 @@ def _is_left(state: RunState, retry_errors: bool) -> bool:
     return state.whole and next_step(state, retry_errors=retry_errors).step is not ResumeStep.SKIP
 
 
-def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
+def _jobs(folder: Path, papers: RubricPapers, retry_errors: bool) -> Iterator[Job]:
     """Yield a job for each recording in the journal that has not been judged."""
     left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
     for lines in read_conversation_lines(folder):
@@ -269,4 +342,12 @@ def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
             continue
         facts = facts_of(lines)
         header, talk = facts.header(lines), replace(lines, judged=())
-        yield Job(action=Action.JUDGE, header=header, conversation=talk, timing=facts.timing, carried=True)
+        paper = papers.of(facts.subject, talk)
+        yield Job(
+            action=Action.JUDGE,
+            header=header,
+            case_hash="" if paper is None else paper.hash,
+            conversation=talk,
+            timing=facts.timing,
+            carried=True,
+        )

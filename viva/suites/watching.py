@@ -12,7 +12,7 @@ from pathlib import Path
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW
 from viva.journal.reader import read_records
-from viva.recordings.recording import Recording
+from viva.recordings.recording import NothingYet, Recording
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.statistics.summary import Figures, summarize
@@ -44,7 +44,7 @@ class Poll:
     """What one poll of the sources found."""
 
     new: tuple[str, ...]
-    """Ids of the runs that were imported and judged now."""
+    """Ids of the runs that were imported and judged now, also again."""
     runs: int
     """Runs in the window."""
     figures: Figures
@@ -60,13 +60,17 @@ class Window:
     """The newest runs."""
 
     size: int
-    seen: set[str] = field(default_factory=set)
+    seen: dict[str, int] = field(default_factory=dict)
+    """The attempt of each run that was seen: one that is judged again has another."""
     records: deque[RunRecord] = field(default_factory=deque)
 
     def take(self, folder: Path) -> tuple[str, ...]:
         """Add the runs of the journal that are new, and return their ids."""
-        new = [record for record in read_records(folder) if record.id not in self.seen]
-        self.seen.update(record.id for record in new)
+        new = [record for record in read_records(folder) if self.seen.get(record.id) != record.attempt]
+        replaced = {record.id for record in new if record.id in self.seen}
+        if replaced:
+            self.records = deque(record for record in self.records if record.id not in replaced)
+        self.seen.update((record.id, record.attempt) for record in new)
         self.records.extend(new[-self.size :])
         while len(self.records) > self.size:
             self.records.popleft()
@@ -94,32 +98,44 @@ async def follow(
         on_poll: Called after each poll that imported runs; returning False stops.
         resumed: The folder holds some of it already.
 
+    A source that does not exist yet, or is empty, is waited for. A recording of which the source has more than when it
+    was judged is judged again.
+
     Raises:
-        SetupError: the first poll failed. A later one that fails is reported to the user and repeated.
+        SetupError: the first poll failed, or the last one still found no source. A later one that fails is reported to
+            the user and repeated.
         JournalError: the journal cannot be written.
     """
     window = Window(watch.window)
     if resumed:
         window.take(folder)
-    number = 0
+    number, begun, waiting = 0, resumed, ""
     while watch.looks is None or number < watch.looks:
         if number:
             await asyncio.sleep(watch.interval)
         around = make_around()
         try:
-            again = resumed or number > 0
             planned = PlannedGates(floors=gates)
-            await trace_recordings(request, folder, around, resumed=again, choose=_chooser(watch), gates=planned)
+            await trace_recordings(request, folder, around, resumed=begun, choose=_chooser(watch), gates=planned)
         except SetupError as error:
-            if not number:
-                raise
-            around.display.warn(f"this poll failed, and will be repeated: {error}")
             number += 1
+            if not begun and (not _is_nothing_yet(error) or number == watch.looks):
+                raise
+            if not begun:
+                if waiting != str(error):
+                    waiting = str(error)
+                    around.display.note(f"waiting for the source: {error}")
+                continue
+            around.display.warn(f"this poll failed, and will be repeated: {error}")
             continue
-        number += 1
+        number, begun = number + 1, True
         new = window.take(folder)
         if new and not on_poll(_look(new, window, gates, watch)):
             return
+
+
+def _is_nothing_yet(error: SetupError) -> bool:
+    return isinstance(error, NothingYet) or isinstance(error.__cause__, FileNotFoundError)
 
 
 def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Poll:

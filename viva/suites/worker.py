@@ -68,6 +68,8 @@ class Worker:
         self._histories: dict[str, JournalHistory] = {}
         """Histories of journals by their folder: a run is compared with the journal that its conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
+        self._papers = {case.hash: case for case in cases if case.for_recordings}
+        """The papers of a rubric by their hashes: recordings of any subject may have the same."""
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
         self._kept: set[tuple[str, str]] = set()
@@ -249,6 +251,8 @@ class Worker:
         """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""
         key = job.header.subject, job.case_hash
         case = self._cases.get(key)
+        if case is None and job.case_hash in self._papers:
+            case = self._cases[key] = replace(self._papers[job.case_hash], name=job.header.subject)
         if case is None:
             assert job.conversation is not None
             case = self._cases[key] = stored_case(Path(job.conversation.folder), *key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.errors import SetupError
+from viva.journal.lines import Damage
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter, is_label_file, read_labels
 
 ANN = HumanLabel("ann", "sum-1", "total", "hit", "sum", "The total is 55.", "clear", "2026-11-22T23:30:00Z", 12.3)
@@ -63,16 +65,51 @@ def test_a_label_after_a_torn_line_is_on_a_line_of_its_own(tmp_path: Path) -> No
     path.write_text(_line()[:20], encoding="utf-8")
     with LabelWriter(path) as writer:
         writer.append(ANN)
-    with pytest.raises(SetupError, match="line 1: it is not JSON"):
+    damage = Damage()
+    assert read_labels(path, damage) == [ANN]
+    assert (damage.torn, damage.lines) == (1, [1])
+
+
+@pytest.mark.parametrize("cut", range(1, len(json.dumps(asdict(ANN), ensure_ascii=False).encode())))
+def test_a_line_that_is_torn_anywhere_is_passed_over_and_counted(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "labels.jsonl"
+    torn = json.dumps(asdict(replace(ANN, rater="ånn\u2026")), ensure_ascii=False).encode()[:cut]
+    path.write_bytes(f"{_line()}\n".encode() + torn)
+    damage = Damage()
+    assert [each.rater for each in read_labels(path, damage)] == ["ann"]
+    assert damage.lines == [2]
+    with LabelWriter(path) as writer:
+        writer.append(replace(ANN, rater="bob"))
+    assert [each.rater for each in read_labels(path)] == ["ann", "bob"]
+
+
+def test_a_file_with_nothing_but_a_torn_label_is_a_label_file(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with LabelWriter(path) as writer:
+        writer.append(ANN)
+    text = path.read_text(encoding="utf-8")[:-30]
+    assert is_label_file(text)
+    assert not is_label_file('{"item": "a", "ra')
+
+
+def test_what_is_not_utf_8_within_a_line_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_bytes(_line(note="caf?").encode().replace(b"?", b"\xe9") + b"\n")
+    with pytest.raises(SetupError, match="not UTF-8 in line 1"):
         read_labels(path)
-    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
-    assert read_labels(path) == [ANN]
+
+
+def test_labels_of_two_conversations_with_one_run_id_do_not_replace_each_other(tmp_path: Path) -> None:
+    path = _file(
+        tmp_path, _line(conversation="a"), _line(conversation="b", label="miss"), _line(conversation="a", label=None)
+    )
+    assert [(each.conversation, each.label) for each in read_labels(path)] == [("b", "miss")]
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "it is not JSON"),
+        ("nonsense", "it is not JSON"),
         ("[1]", "it is not a JSON object"),
         ('{"rater": "a", "rater": "b"}', "duplicate key"),
         (_line(rater=...), "'rater' is missing"),
@@ -80,9 +117,9 @@ def test_a_label_after_a_torn_line_is_on_a_line_of_its_own(tmp_path: Path) -> No
         (_line(criterion=3), "'criterion' is not a text"),
         (_line(label=...), "'label' is missing"),
         (_line(label="Hit"), "Did you mean 'hit'"),
-        (_line(label="error"), "'error' is not a label"),
-        (_line(label=True), "its value is not a label"),
-        (_line(label=["hit"]), "its value is not a label"),
+        (_line(label="error"), '"error" is not a label; write "hit", "miss" or "unsure"'),
+        (_line(label=True), "true is not a label"),
+        (_line(label=["hit"]), '["hit"] is not a label'),
         (_line(v=2), "version 2; this Viva reads 1"),
         (_line(v=True), "version True"),
         (_line(note="x" * 70_000), "longer than 65,536"),

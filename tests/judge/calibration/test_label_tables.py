@@ -87,6 +87,12 @@ def test_whole_numbers_with_and_without_a_point_are_one_label(value: object, exp
         ("rater,label\na,x\n", Columns(), "name the column of the item with --item"),
         ("item,ann\n1,a,b\n", Columns(), "line 2: 3 fields, and the head has 2"),
         ("item,ann,ann\n1,a,b\n", Columns(), "two columns have the name 'ann'"),
+        (f"item,{','.join(map(str, range(60_000)))}\n", Columns(), "60,001 columns, and 10,000 is the maximum"),
+        (
+            "item,rater,label\n" + "".join(f"1,{rater},a\n" for rater in range(10_001)),
+            Columns(),
+            "more than 10,000 raters; name some of them with --raters",
+        ),
         (
             'item,ann\n1,"a\n',
             Columns(raters=("anne",)),

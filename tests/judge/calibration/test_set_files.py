@@ -98,7 +98,17 @@ def test_the_digest_changes_with_what_a_judge_sees_and_with_labels_alone(tmp_pat
 
 
 MISTAKES = [
-    (ITEM.replace("label: hit", "label: yes"), ":8: points.0.label: ", "'hit', 'miss' or 'unsure'"),
+    (
+        ITEM.replace("label: hit", "label: yes"),
+        ":8: points.0.label: ",
+        "True is not a label; write hit, miss or unsure; in YAML,",
+    ),
+    (ITEM.replace("label: hit", "label: 1"), ":8: points.0.label: ", "1 is not a label; write hit, miss or unsure"),
+    (
+        ITEM.replace("label: hit", "label: Hit"),
+        ":8: points.0.label: ",
+        "'Hit' is not a label; write hit, miss or unsure",
+    ),
     (ITEM.replace("label: hit", "lable: hit"), ":8: points.0.lable: ", "Extra inputs are not permitted"),
     (ITEM.replace('agent: "2"', "agent: 2"), ":6: rounds.0.agent: ", "must be text, or a list of texts"),
     (ITEM.replace("  kind: sums\n", ""), ":2: kind: ", "Field required"),
@@ -148,3 +158,66 @@ def test_what_is_not_a_set_is_refused(name: str, words: str, tmp_path: Path) -> 
     (tmp_path / "folder").mkdir()
     with pytest.raises(SetupError, match=words):
         load_set(tmp_path / name)
+
+
+REPEATED = """
+- id: absurd
+  kind: k
+  task: t
+  rounds:
+    - {{{rounds}, agent: "a", steps: [{{{steps}, tool: x, result: [{{say: "0123456789", {pieces}}}]}}]}}
+  points:
+    - {{statement: s, label: hit}}
+"""
+ONCE, OFTEN = "first: 1, last: 1", "first: 1, last: 10000"
+
+
+@pytest.mark.parametrize(
+    ("often", "limit"),
+    [
+        (("rounds", "steps", "pieces"), "4,194,304"),
+        (("rounds", "pieces"), "4,194,304"),
+        (("steps", "pieces"), "4,194,304"),
+        (("rounds", "steps"), "4,194,304"),
+        (("rounds",), ""),
+        (("pieces",), ""),
+    ],
+)
+def test_an_item_of_absurd_size_is_refused_with_its_name_and_the_limit_before_it_is_made(
+    often: tuple[str, ...], limit: str, tmp_path: Path
+) -> None:
+    repeats = {name: OFTEN if name in often else ONCE for name in ("rounds", "steps", "pieces")}
+    file = written(tmp_path, REPEATED.format(**repeats))
+    if not limit:
+        load_set(file)
+        return
+    with pytest.raises(SetupError) as error:
+        load_set(file)
+    for words in (str(file), "item 'absurd'", limit):
+        assert words in str(error.value)
+
+
+def test_rounds_and_steps_without_words_are_limited(tmp_path: Path) -> None:
+    text = REPEATED.format(rounds="first: 1, last: 200", steps="first: 1, last: 200", pieces=ONCE)
+    with pytest.raises(SetupError, match="item 'absurd' has 40,200 rounds and steps, and may have 20,000"):
+        load_set(written(tmp_path, text))
+
+
+def test_long_texts_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    pieces = [{"say": "x" * 1_000, "first": 1, "last": 10_000}] * 1_000
+    item = {"id": "absurd", "kind": "k", "task": "t", "points": [{"statement": "s", "label": "hit"}]}
+    rounds = [
+        {"agent": pieces},
+        *[{"agent": [{"say": "{n}" * 100_000, "first": 10**900, "last": 10**900 + 9_999}]}] * 9,
+    ]
+    file = written(tmp_path, json.dumps({**item, "rounds": rounds}), "set.jsonl")
+    with pytest.raises(SetupError) as error:
+        load_set(file)
+    assert "item 'absurd' has 10,000,000 characters, and may have 4,194,304 up to here" in str(error.value)
+
+
+def test_a_set_of_many_long_items_is_refused_with_the_item_and_the_limit(tmp_path: Path) -> None:
+    text = REPEATED.format(rounds=ONCE, steps=ONCE, pieces=OFTEN).replace("0123456789", "0123456789" * 40)
+    file = written(tmp_path, "".join(text.replace("absurd", f"long-{number}") for number in range(40)))
+    with pytest.raises(SetupError, match=r"set\.yaml is too large: up to item 'long-33' it has 136,.* 134,217,728"):
+        load_set(file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from dataclasses import replace
@@ -13,6 +14,7 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from tests.conftest import ModelAt
 from tests.model_server import BadRequest, ModelServer, Request, said_by, sequence, verdict
@@ -23,9 +25,13 @@ from viva.journal.writer import Journal
 from viva.judge import ScoringPointsEvaluator
 from viva.judge.files import shown as shown_module
 from viva.judge.files.given import GivenFile, given_files
-from viva.judge.files.shown import MOST_HEADS, MOST_LISTED, ShownFiles, show_files
+from viva.judge.files.listed import ShownFiles
+from viva.judge.files.pictures import MOST_SIDE
+from viva.judge.files.produced import WordsGiven
+from viva.judge.files.shown import MOST_HEADS, MOST_LISTED, show_files
 from viva.judge.files.workspace import Change, compare
 from viva.judge.scoring_points.layers import layer_of
+from viva.models.model import PictureFile
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Verdict
@@ -307,3 +313,201 @@ async def test_without_the_files_nothing_is_said_about_files_that_are_not_there(
     (question,) = said_by("user", request)
     assert "What only they could show is unsure" in question
     assert "does not exist" not in question
+
+
+# ---- what an agent leaves beside the file that the case names
+
+
+CROWD = [
+    *{word.strip(".") for word in CASE_FILE.replace("/", " ").split() if word.strip(".")},
+    *("report.md.bak", "a-report.md", "report", "eport.md", ".md", "md", "r", "re", "rep", "Report.md"),
+    *(f"x{number}/report.md" for number in range(300)),
+    *(f"aaa{number:04}.txt" for number in range(300)),
+]
+
+
+@pytest.mark.parametrize("searched", [10_000, 50])
+def test_no_crowd_of_files_pushes_out_the_one_that_the_case_names(
+    searched: int, case: Case, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viva.judge.files.workspace.MOST_LOOKED_AT", searched)
+    for name in set(CROWD) - {"report.md", "data.csv"}:
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        if not (workspace / name).exists():
+            (workspace / name).write_text("crowd")
+    (workspace / "data.csv").write_text("a,b\n1,3\n")
+    found = show(case, workspace)
+    assert "more/deep/old.txt" in [each.file.path for each in found.listed[:4]], "a given file that is not named"
+    heads = {each.file.path: each.head for each in found.listed if each.head is not None}
+    assert {each.file.path for each in found.listed[:2]} == {"data.csv", "report.md"}
+    assert heads["report.md"] == "# Report\nThe total is 3.\n"
+    assert heads["data.csv"] == "a,b\n1,3\n"
+    assert found.cut
+
+
+def test_a_given_file_is_the_one_that_its_name_means(case: Case, workspace: Path) -> None:
+    point = replace(case.scoring_points[0], score_point="The agent changes old.txt.")
+    for number in range(300):
+        (workspace / f"a{number}").mkdir()
+        (workspace / f"a{number}" / "old.txt").write_text("crowd")
+    found = show(replace(case, task_description="Ask for it.", scoring_points=(point,)), workspace)
+    assert found.listed[0].file.path == "more/deep/old.txt"
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("The agent writes ./out/report.md.", "out/report.md"),
+        ("It writes /workspace/report.md, then stops.", "deep/er/report.md"),
+        ("It writes the file `the list` at once.", "the list"),
+        ("The agent writes the Makefile.", "Makefile"),
+        ("\u5199\u5165report.md\u6587\u4ef6", "report.md"),
+        ("Es schreibt \u201eBericht \u00fcber alles\u201c.", "Bericht \u00fcber alles"),
+    ],
+)
+def test_a_file_can_be_named_in_many_ways(words: str, path: str, case: Case, tmp_path: Path) -> None:
+    point = replace(case.scoring_points[0], score_point=words)
+    workspace = tmp_path / "w"
+    for name in (*(f"a{number:03}" for number in range(300)), path):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("here")
+    found = show(replace(case, data_files=(), scoring_points=(point,)), workspace)
+    assert (found.listed[0].file.path, found.listed[0].head) == (path, "here")
+
+
+def test_all_files_that_a_case_names_are_shown_however_many(case: Case, tmp_path: Path) -> None:
+    names = [f"part{number}.md" for number in range(60)]
+    point = replace(case.scoring_points[0], score_point=f"The agent writes {', '.join(names)}.")
+    (tmp_path / "w").mkdir()
+    for name in names:
+        (tmp_path / "w" / name).write_text("y" * 10_000)
+    found = show(replace(case, data_files=(), scoring_points=(point,)), tmp_path / "w")
+    assert all(each.head for each in found.listed)
+    assert len(found.text) < MOST_HEADS * shown_module.HEAD + 40 * shown_module.FURTHER_HEAD + 10_000
+
+
+# ---- limits
+
+
+@pytest.mark.parametrize(
+    "content", ["\n" * 9_000, "\x1b" * 9_000, "\U000e0001" * 3_000, "\u00e9\n" * 3_000, "a\u202e" * 3_000]
+)
+def test_the_limits_count_what_is_sent(content: str, case: Case, workspace: Path) -> None:
+    for number in range(MOST_HEADS):
+        (workspace / f"a{number:02}.txt").write_text(content)
+    for number in range(MOST_LISTED):
+        (workspace / ("\x1b" * 200 + f"{number:03}")).write_text("")
+    found = show(case, workspace)
+    assert len(found.text.encode()) < MOST_HEADS * (shown_module.HEAD + 100) + MOST_LISTED * (
+        shown_module.NAME_SHOWN + 50
+    )
+    assert found.cut
+    heads = [each for each in found.listed if each.head and each.file.path.startswith("a")]
+    assert all(content.startswith(each.head or "") and each.cut for each in heads)
+
+
+def picture_of(width: int, height: int, mode: str = "1") -> bytes:
+    out = io.BytesIO()
+    Image.new(mode, (width, height)).save(out, "PNG")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("size", [(30_000, 1), (1, 30_000), (6_000, 4_000)])
+def test_a_picture_that_is_too_wide_or_high_is_made_smaller_and_said(
+    size: tuple[int, int], case: Case, workspace: Path
+) -> None:
+    (workspace / "plot.png").write_bytes(picture_of(*size))
+    found = show(case, workspace, pictures=True)
+    words, picture = found.parts
+    assert isinstance(picture, PictureFile)
+    assert isinstance(words, str)
+    assert words.endswith(", made smaller:")
+    assert max(Image.open(io.BytesIO(picture.content)).size) <= MOST_SIDE
+    assert found.cut
+
+
+async def test_a_picture_with_too_many_pixels_is_named_and_flagged(
+    case: Case, workspace: Path, model_at: ModelAt
+) -> None:
+    (workspace / "plot.png").write_bytes(picture_of(30_000, 30_000))
+    found = show(case, workspace, pictures=True)
+    assert found.parts == ()
+    assert "(not shown: the picture in file 3: it has too many pixels, or is damaged)" in found.text
+    one, (request,) = await judged(model_at, case, workspace, verdict("miss", "No."))
+    assert "(not shown: the picture in file 3" in json.dumps(request)
+    assert one.flags == ("files-cut",)
+
+
+def test_further_pictures_are_named(case: Case, workspace: Path) -> None:
+    for number in range(6):
+        (workspace / f"plot{number}.png").write_bytes(png())
+    found = show(case, workspace, pictures=True)
+    assert len(found.parts) == 8
+    assert found.text.count("more than 4 pictures)") == 2
+
+
+# ---- what `shown: file` accepts
+
+
+@pytest.fixture
+def strict(case: Case) -> Case:
+    return replace(case, scoring_points=(replace(case.scoring_points[0], shown="file"),))
+
+
+async def rests(model_at: ModelAt, case: Case, workspace: Path, quote: str) -> bool:
+    """Whether a hit on this quote stays one."""
+    one, _ = await judged(model_at, case, workspace, *[hit(quote)] * 3)
+    assert one.label == "hit" or one.flags[-1] in ("not-shown", "quote-not-found")
+    return one.label == "hit"
+
+
+async def test_names_links_deletions_and_what_was_given_are_not_what_the_agent_wrote(
+    strict: Case, workspace: Path, model_at: ModelAt
+) -> None:
+    (workspace / "The total is 471").write_text("")
+    (workspace / "lnk").symlink_to("/x/total is 471")
+    (workspace / "data.csv").write_text("a,b\n1,2\n \n")
+    (workspace / "more" / "deep" / "old.txt").unlink()
+    for quote in ("The total is 471", "new link, not followed", "a,b", "1,2", "deleted, 3 bytes", "new, 25 bytes"):
+        assert not await rests(model_at, strict, workspace, quote), quote
+    assert await rests(model_at, strict, workspace, "The total is 3.")
+
+
+async def test_what_is_new_in_a_changed_file_is_what_the_agent_wrote(
+    strict: Case, workspace: Path, model_at: ModelAt
+) -> None:
+    (workspace / "data.csv").write_text("a,b\n1,2\n3,4\n")
+    assert await rests(model_at, strict, workspace, "3,4")
+    assert not await rests(model_at, strict, workspace, "1,2")
+
+
+async def test_a_new_file_may_repeat_what_was_given(strict: Case, workspace: Path, model_at: ModelAt) -> None:
+    (workspace / "copy.csv").write_text("a,b\n1,2\n")
+    assert await rests(model_at, strict, workspace, "1,2")
+
+
+def test_where_it_is_not_known_what_was_given_nothing_is_known_to_be_the_agents(strict: Case, workspace: Path) -> None:
+    with mock.patch.object(shown_module, "given_files", return_value=None):
+        found = show(strict, workspace)
+    assert {each.file.change for each in found.listed} == {Change.FOUND}
+    assert not found.shows_of_the_agent("The total is 3.")
+    assert found.find(["The total is 3."])[0], "it is evidence where no layer is required"
+    unknown = WordsGiven(None)
+    assert unknown.may_hold("anything")
+    assert WordsGiven(GivenFile(10**9, b"", strict.file)).may_hold("anything"), "too long to be searched"
+
+
+def test_a_picture_is_quoted_by_the_line_above_it(strict: Case, workspace: Path) -> None:
+    (workspace / "plot.png").write_bytes(png())
+    found = show(strict, workspace, pictures=True)
+    caption = next(part for part in found.parts if isinstance(part, str))
+    assert found.shows_of_the_agent(caption)
+    assert [each.where for each in found.find([caption])[0]] == ["file:plot.png"]
+    assert not found.without_pictures().shows_of_the_agent(caption)
+    assert not show(strict, workspace).shows_of_the_agent(caption)
+
+
+def test_words_are_found_in_the_file_that_holds_them_before_one_that_is_called_so(case: Case, workspace: Path) -> None:
+    (workspace / "The total is 3.").write_text("")
+    (found,), _ = show(case, workspace).find(["The total is 3."])
+    assert found.where == "file:report.md"

@@ -48,7 +48,7 @@ async def test_what_requires_a_miss_is_a_miss_and_is_not_asked(model_at: ModelAt
     c, _, b = insight.verdicts
     assert b.reason == "requires “It writes a program.”, which is a miss"
     assert c.reason == "requires “The program has tests.”, which is a miss"
-    assert (b.by, b.flags, b.score) == ("code", ("requirement-unmet",), 0.0)
+    assert (b.by, b.flags, b.score) == ("rule", ("requirement-unmet",), 0.0)
     assert insight.score == 0
 
 

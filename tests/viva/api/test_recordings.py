@@ -27,7 +27,7 @@ def test_recordings_are_imported_and_judged_by_the_readers_evaluators(chats: str
     result = viva.trace(chats, out="traced")
     assert result.folder == Path("traced").absolute()
     assert (result.figures.suite.runs, result.figures.suite.mean) == (2, 0.5)
-    assert result.figures.suite.excluded == {"judge_error": 1}
+    assert result.figures.suite.excluded == {"unscored": 1}
 
 
 async def test_an_object_judges_them_in_async_code_and_each_run_is_told(chats: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.journals import edit
 from tests.judged_journals import CASES, judged_suite, labels_by
 from tests.model_server import Request, verdict
 from tests.viva.conftest import Desk
+from viva.journal.reader import read_records
 from viva.judge.calibration.store import FILE, Calibration, add_calibration, read_calibrations
 from viva.reports.reliability.calibration_words import calibration_words
 
@@ -53,8 +55,12 @@ def test_a_judge_and_the_code_are_compared_with_people(judged: Desk) -> None:
 def test_the_undeserved_hit_is_the_worst_disagreement_with_its_run(judged: Desk) -> None:
     shown = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", expect=0).stdout
     said = " ".join(shown.split())
-    first = said.index("hit, and people say miss (ann miss, bob miss): the sum should be 1 (case_1, weight 3)")
-    assert first < said.index("miss, and people say hit (ann hit, bob hit): the sum should be 52 (case_2, weight 2)")
+    first = said.index(
+        "the judge says hit, people say miss (ann miss, bob miss): the sum should be 1 (case_1, weight 3)"
+    )
+    assert first < said.index(
+        "the judge says miss, people say hit (ann hit, bob hit): the sum should be 52 (case_2, weight 2)"
+    )
     assert "viva replay 'runs/first#case_1" in said
     assert "People among themselves 24 items of 6 cases, 2 raters" in said
 
@@ -102,7 +108,29 @@ def test_a_suite_that_only_code_judged_says_nothing_about_calibration(desk: Desk
     assert "judges" not in figures
 
 
-def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> None:
+@pytest.mark.parametrize("as_before", [False, True])
+def test_a_point_whose_requirement_is_unmet_is_no_verdict_of_the_code(desk: Desk, as_before: bool) -> None:
+    points = [
+        {"id": "first", "score_point": "It writes.", "weight": 1, "eval_code": "assert not rounds"},
+        {"id": "second", "score_point": "It reads.", "weight": 1, "eval_code": "assert rounds", "require": "first"},
+    ]
+    desk.case("exam", scoring_points=points)
+    desk.run("exam", out="runs/first")
+    journal = desk.folder / "runs/first"
+    if as_before:  # earlier versions wrote the code as the judge of it
+        edit(journal, lambda line: line.replace(b'"by":"rule"', b'"by":"code"'))
+    (record,) = read_records(journal)
+    assert [each.by for each in record.insights[0].verdicts] == ["code", "code" if as_before else "rule"]
+    lines = [
+        json.dumps({"rater": "ann", "run": record.id, "criterion": each.criterion, "label": "miss"}) + "\n"
+        for each in record.insights[0].verdicts
+    ]
+    (desk.folder / "ann.jsonl").write_text("".join(lines), encoding="utf-8")
+    (code,) = json.loads(desk.viva("calibrate", "ann.jsonl", "runs/first", "--json", expect=0).stdout)["judges"]
+    assert (code["judge"]["name"], code["accuracy"]["items"]) == ("code", 1)
+
+
+def test_a_judge_that_always_says_hit_is_not_shown_to_be_better_than_chance(desk: Desk) -> None:
     def always(request: Request) -> str:
         return verdict("hit", "Yes.", {"round": 1, "quote": "It is"})
 
@@ -112,11 +140,15 @@ def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> No
     model = _calibrate(desk, "runs/first")["gpt-4o"]
     assert model["agreement"]["kappa"] == pytest.approx(0)
     assert model["accuracy"]["share"] == pytest.approx(2 / 3)
+    words = "not shown to be better than chance: label more points, of more cases"
+    calibrated = desk.viva("calibrate", "ann.jsonl", "runs/first", expect=0).stdout
+    for shown in (calibrated, *(_report(desk, "runs/first", kind) for kind in REPORTS)):
+        assert words in " ".join(shown.split())
 
 
 def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None:
     arguments = ("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "--min-kappa")
-    assert judged.viva(*arguments, "0.1", expect=0).stderr == ""
+    assert "below" not in judged.viva(*arguments, "0.1", expect=0).stderr
     assert "below --min-kappa 0.7: kappa of gpt-4o is 0.742 [" in judged.viva(*arguments, "0.7", expect=1).stderr
     assert "below" in judged.viva(*arguments, "0.7", "--json", expect=1).stderr
     without = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "--min-kappa", "0.7", expect=2)
@@ -126,10 +158,7 @@ def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None
 def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) -> None:
     other = {"rater": "ann", "run": "elsewhere", "criterion": "x", "label": "hit"}
     (judged.folder / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")
-    assert (
-        "the labels are of other runs (elsewhere)"
-        in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
-    )
+    assert "they are of the runs elsewhere" in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
     assert (
         "--gold cannot be given with a journal"
         in judged.viva("calibrate", "ann.jsonl", "runs/first", "--gold", "ann", expect=2).stderr
@@ -171,3 +200,34 @@ def test_the_newest_calibration_counts_and_damaged_lines_are_passed_over(tmp_pat
     assert not found[1].is_of("m", {"judge": "b"})
     assert not found[1].is_of("m", {"judge": "a", "scoring_point": "c"})
     assert read_calibrations(tmp_path / "none") == []
+
+
+def test_one_vote_and_several_are_two_judges(judged: Desk) -> None:
+    _calibrate(judged, "runs/first")
+    three = judged.folder / "runs/three"
+    shutil.copytree(judged.folder / "runs/first", three)
+    edit(three, lambda line: line.replace(b'"judge_model":"gpt-4o"', b'"judge_model":"gpt-4o","judge_votes":3'))
+    assert "judge gpt-4o with 3 votes: not calibrated with these votes" in _report(judged, "runs/three", "console")
+    assert "judge gpt-4o: calibrated on 17 labels" in _report(judged, "runs/first", "console")
+    (judged.folder / "runs" / FILE).unlink()
+    shown = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/three", expect=0).stdout
+    assert "Judge gpt-4o with 3 votes: 17 labelled points" in shown
+    assert "judge gpt-4o with 3 votes: calibrated on 17 labels" in _report(judged, "runs/three", "console")
+    assert "judge gpt-4o: not calibrated with one vote" in _report(judged, "runs/first", "console")
+    both = json.loads(
+        judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "runs/three", "--json", expect=0).stdout
+    )
+    assert sorted(each["judge"]["votes"] for each in both["judges"] if each["judge"]["name"] == "gpt-4o") == [1, 3]
+
+
+def test_points_that_the_judge_could_not_judge_are_listed_with_the_reason(judged: Desk) -> None:
+    def broken(line: bytes) -> bytes:
+        return line.replace(b'"label":"miss"', b'"label":"error"') if b"case_1" in line and b"insight" in line else line
+
+    edit(judged.folder / "runs/first", broken)
+    shown = " ".join(judged.viva("calibrate", "ann.jsonl", "runs/first", expect=0).stdout.split())
+    assert "left out: 1 point that it could not judge" in shown
+    assert "Points that it could not judge error, and people say miss (ann miss): the sum should be 51" in shown
+    model = _calibrate(judged, "runs/first")["gpt-4o"]
+    assert [each["said"] for each in model["faults"]] == ["error"]
+    assert "error" not in [each["label"] for each in model["accuracy"]["labels"]]

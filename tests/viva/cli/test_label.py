@@ -55,6 +55,28 @@ def test_each_key_gives_a_label_that_is_saved_with_everything_that_a_calibration
     judged.viva("calibrate", "ann.jsonl", "runs/first", expect=0)
 
 
+def test_each_point_names_all_keys_and_its_weight_in_a_narrow_terminal(judged: Desk) -> None:
+    shown = _label(judged, "q")
+    prompt = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ext [n]ote [q]uit? "
+    assert prompt in shown
+    assert len(prompt + "unsure") < 80
+    statement = "once more, the sum should be 1"
+    assert f"{statement} (weight 1)" in " ".join(_label(judged, "h" * POINTS).split())
+
+
+def test_a_key_without_a_meaning_is_named_and_a_question_mark_explains_those_that_have_one(judged: Desk) -> None:
+    shown = " ".join(_label(judged, "x\t?q").split())
+    assert "'x' is not one of the keys; ? explains them." in shown
+    assert "'\\t' is not one of the keys" in shown
+    assert shown.count("h hit, m miss, u unsure, s skip") == 2, "at the beginning, and where it was asked for"
+    assert shown.count("[q]uit?") == 4, "it asks again"
+
+
+def test_a_capital_letter_is_the_same_key(judged: Desk) -> None:
+    _label(judged, "HQ")
+    assert [each.label for each in _labels(judged)] == ["hit"]
+
+
 def test_what_the_judge_said_is_not_shown_before_the_label(judged: Desk) -> None:
     shown = _label(judged, "eeq")
     assert "should be" in shown
@@ -172,18 +194,18 @@ def terminal(judged: Desk) -> Iterator[Terminal]:
 
 
 def test_at_a_terminal_a_key_needs_no_enter_and_the_mode_is_restored(terminal: Terminal, judged: Desk) -> None:
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.type("h")
     terminal.wait_for("says")
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.type("\x1b[A")  # an arrow does nothing
     terminal.type("n")
     terminal.wait_for("note: ")
     terminal.type("a notx\x7fe\n")  # a typing mistake can be corrected
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.type("m")
     terminal.wait_for("says")
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.type("q")
     terminal.wait_for("2 labels")
     assert terminal.process.wait(60) == 0
@@ -195,10 +217,10 @@ def test_at_a_terminal_a_key_needs_no_enter_and_the_mode_is_restored(terminal: T
 def test_a_stopped_sitting_keeps_its_labels_and_restores_the_terminal(
     terminal: Terminal, judged: Desk, number: int
 ) -> None:
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.type("h")
     terminal.wait_for("says")
-    terminal.wait_for("h/m/u?")
+    terminal.wait_for("[q]uit?")
     terminal.process.send_signal(number)
     assert terminal.process.wait(60) == 130
     assert termios.tcgetattr(terminal.slave) == terminal.before

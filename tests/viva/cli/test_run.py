@@ -177,19 +177,21 @@ def test_app_dir_of_the_command_line_replaces_the_cases(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "named"),
+    ("fields", "named", "option"),
     [
-        ({"script": None}, "no script"),
-        ({"scoring_points": [point(None)]}, "eval_code"),
-        ({"script": None, "scoring_points": [point(None)]}, "--model"),
+        ({"script": None}, "no script", " --model"),
+        ({"scoring_points": [point(None)]}, "eval_code", " --judge-model"),
+        ({"script": None, "scoring_points": [point(None)]}, "no script", " --model"),
     ],
 )
-def test_what_a_case_needs_is_said_before_the_first_message(desk: Desk, fields: dict[str, object], named: str) -> None:
+def test_what_a_case_needs_is_said_before_the_first_message(
+    desk: Desk, fields: dict[str, object], named: str, option: str
+) -> None:
     case = desk.case(**fields)
     assert "Requires" in desk.viva("cases", "check", case, expect=0).stdout
     done = desk.viva("run", case, "--agent", desk.agent(LEAVES_A_TRACE), expect=2)
     assert named in done.stderr
-    assert "--model" in done.stderr
+    assert option in done.stderr
     assert not (desk.folder / "constructed").exists(), "the agent was constructed"
     assert not (desk.folder / "runs").exists(), "a mistake leaves no journal for `viva replay` to find"
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
+import pytest
+
+from tests.viva.conftest import Desk
 from viva.cli.trace_follow import Alarm
+from viva.journal.reader import read_records, read_runs
 from viva.sinks.alerts import Alert
 from viva.statistics.summary import summarize
 from viva.suites.watching import Poll
@@ -31,7 +37,9 @@ class Receiver:
 
 
 def alarm(receiver: Receiver, words: list[str]) -> Alarm:
-    return Alarm(Path("runs/watched"), [("webhook:http://hook", receiver)], exits=False, tell=words.append)
+    return Alarm(
+        Path("runs/watched"), [("webhook:http://hook", receiver)], exits=False, tell=words.append, warn=words.append
+    )
 
 
 def look(below: str = "", unjudged: str = "") -> Poll:
@@ -69,3 +77,113 @@ def test_an_alarm_does_not_end_because_nothing_could_be_judged() -> None:
     assert receiver.got == ["low"], "it is still the same alarm"
     watched.look(look())
     assert receiver.got == ["low", "recovered"]
+
+
+def test_an_ordinary_line_is_no_warning_and_an_alert_is_one() -> None:
+    told, warned = list[str](), list[str]()
+    watched = Alarm(Path("runs/watched"), [], exits=False, tell=told.append, warn=warned.append)
+    watched.look(look())
+    watched.look(look("low"))
+    assert told == ["1 new run; newest 5: nothing scored"]
+    assert warned == ["ALERT: low"]
+
+
+# Sources that come, and grow, while they are followed.
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+FOLLOW = ("--follow", "--interval", 0.02, "--settle", 0, "--window-min", 1, "--out", "out")
+
+
+def span(trace: str, number: int, kind: str, **attributes: object) -> dict[str, object]:
+    """One span of a dump: the first is the root, and the others are below it."""
+    return {
+        "trace_id": trace,
+        "span_id": f"{number:016x}",
+        "parent_id": None if number == 1 else f"{1:016x}",
+        "name": f"{kind} {number}",
+        "start_time": f"2026-11-22T10:00:{number:02d}Z",
+        "end_time": f"2026-11-22T10:00:{number:02d}.5Z",
+        "attributes": {"openinference.span.kind": kind, **attributes},
+    }
+
+
+def spans(trace: str, calls: int) -> list[dict[str, object]]:
+    first = span(trace, 1, "AGENT", **{"input.value": f"Question of {trace}?"})
+    tools = [
+        span(trace, number, "TOOL", **{"tool.name": "look", "input.value": f'{{"n": {number}}}', "output.value": "ok"})
+        for number in range(2, calls + 2)
+    ]
+    return [first, *tools]
+
+
+def save(desk: Desk, *traces: tuple[str, int]) -> None:
+    (desk.folder / "new.json").write_text(json.dumps([each for name, calls in traces for each in spans(name, calls)]))
+    (desk.folder / "new.json").replace(desk.folder / "spans.json")
+
+
+def test_a_trace_that_has_grown_is_judged_again_and_marked(desk: Desk) -> None:
+    save(desk, ("a", 1), ("b", 1))
+    desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 1, expect=0)
+    save(desk, ("a", 3), ("b", 1))
+    done = desk.viva("trace", "--resume", "out", "--follow", "--settle", 0, "--looks", 2, "--interval", 0.02, expect=0)
+    assert done.stderr.count("1 run judged again: the source has more of them now") == 1
+    runs = {run.setting.case: run for run in read_runs(desk.folder / "out")}
+    assert {case: len(run.transcript.rounds[0].steps) for case, run in runs.items()} == {
+        "Question of a?": 4,
+        "Question of b?": 2,
+    }
+    [note] = [note for note in runs["Question of a?"].transcript.notes if "judged again" in note]
+    assert note.startswith("judged again: the source has 5 steps of it, and had 3")
+    records = {record.subject: record.attempt for record in read_records(desk.folder / "out")}
+    assert records == {"Question of a?": 2, "Question of b?": 1}
+
+
+LATER = """
+from pathlib import Path
+from viva.recordings.spans.files import SpansReader
+
+READS = Path("reads")
+
+
+class Later(SpansReader):
+    "Reads a file that comes into being between the polls: first it is missing, then empty, then complete."
+
+    def read(self, source, **options):
+        READS.write_text(READS.read_text() + "." if READS.exists() else ".")
+        if len(READS.read_text()) == 2:
+            Path(source).touch()
+        if len(READS.read_text()) == 3:
+            Path("later.json").rename(source)
+        yield from super().read(source, **options)
+"""
+
+
+def test_a_source_that_does_not_exist_yet_is_waited_for(desk: Desk) -> None:
+    save(desk, ("a", 1))
+    (desk.folder / "spans.json").rename(desk.folder / "later.json")
+    (desk.folder / "later.py").write_text(LATER)
+    done = desk.viva("trace", "later.py:Later:spans.json", *FOLLOW, "--looks", 4, expect=0)
+    assert re.findall(r"waiting for the source: spans.json: ([^.\n]*)", done.stderr) == [
+        "cannot be read: No such file or directory",
+        "the file is empty",
+    ]
+    assert len(list(read_records(desk.folder / "out"))) == 1
+
+
+def test_a_source_that_never_comes_is_an_error_after_the_last_look(desk: Desk) -> None:
+    done = desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 3, expect=2)
+    assert "spans.json: cannot be read: No such file or directory" in done.stderr
+    assert done.stderr.count("waiting for the source") == 1
+    assert not (desk.folder / "out").exists()
+
+
+def test_ordinary_lines_of_following_are_no_warnings(desk: Desk) -> None:
+    save(desk, ("a", 1))
+    done = desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 1, expect=0)
+    assert "1 new run; newest 1" in done.stderr
+    assert "warning:" not in done.stderr

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import itertools
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
+from rich.console import Console
 
 from tests.conftest import KEY
 from tests.model_server import ModelServer, Request, ServerError, sequence, verdict
@@ -18,7 +23,8 @@ from viva.exam.judging.exchanges import exchanges_of
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.writer import Damage, Journal, scan
-from viva.records.exchange.exchanges import Exchange
+from viva.records.exchange.exchanges import Exchange, RequestMessage
+from viva.reports.console.exchanges import MOST_PRINTED, ExchangePrinter
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 ROUNDS, POINTS = 10, 5
@@ -77,7 +83,7 @@ def stored(desk: Desk, journal: str = "journal") -> StoredRun:
 
 
 def exchanges(desk: Desk, journal: str = "journal") -> list[Exchange]:
-    return exchanges_of(stored(desk, journal))
+    return list(exchanges_of(stored(desk, journal)).exchanges)
 
 
 def points(desk: Desk) -> list[str]:
@@ -87,6 +93,10 @@ def points(desk: Desk) -> list[str]:
 
 def size(desk: Desk, journal: str) -> int:
     return (desk.folder / journal / "journal.jsonl").stat().st_size
+
+
+def folder_size(desk: Desk, journal: str) -> int:
+    return sum(file.stat().st_size for file in (desk.folder / journal).rglob("*") if file.is_file())
 
 
 def test_every_question_to_a_judge_is_kept_in_one_event_before_the_record(judged: Desk) -> None:
@@ -109,6 +119,7 @@ def test_the_journal_of_a_typical_exam_grows_by_at_most_a_quarter(judged: Desk) 
     assert "exchange" not in judged.kinds("without")
     grown, plain = size(judged, "journal"), size(judged, "without")
     assert plain < grown <= 1.25 * plain
+    assert folder_size(judged, "journal") <= 1.25 * folder_size(judged, "without"), "no file of rules beside it"
 
 
 def test_other_readers_pass_it_over_and_judging_again_by_code_keeps_none(judged: Desk) -> None:
@@ -132,7 +143,7 @@ def test_a_damaged_line_is_counted_and_costs_no_more_than_itself(judged: Desk) -
     (run,) = read_runs(judged.folder / "journal", None, damage)
     assert damage.torn == 1
     assert run.record is not None
-    assert exchanges_of(run) == []
+    assert exchanges_of(run).exchanges == ()
 
 
 def test_a_request_without_an_answer_is_kept_with_the_reason(judged: Desk) -> None:
@@ -167,10 +178,10 @@ def test_replay_prints_the_rules_of_a_judge_once_for_all_runs_and_the_final_verd
     wide = {"COLUMNS": "200"}
     shown = judged.viva("replay", "journal", "--judge", "scoring_points", expect=0, environment=wide).stdout
     assert shown.count("You are the judge") == 1
-    assert shown.count("(the same rules as in request 1)") == len(exchanges_of(first)) - 1
-    assert shown.count(f"(the same rules as in request 1 of {first.id})") == len(exchanges_of(second))
+    assert shown.count("(the same rules as in request 1)") == len(exchanges_of(first).exchanges) - 1
+    assert shown.count(f"(the same rules as in request 1 of {first.id})") == len(exchanges_of(second).exchanges)
     labels = {run.id: {one.criterion: one.label for one in run.insights[0].verdicts} for run in (first, second)}
-    final = [labels[each.subject][each.criterion] for run in (first, second) for each in exchanges_of(run)]
+    final = [labels[each.subject][each.criterion] for run in (first, second) for each in exchanges_of(run).exchanges]
     assert re.findall(r"final verdict: (\w+)", shown) == final
 
 
@@ -210,7 +221,7 @@ def test_a_journal_with_exchanges_of_a_newer_form_is_read_without_them(judged: D
     judged.run("exam", *RUN)
     event = next(each for each in scan(judged.folder / "journal") if each.kind == "exchange")
     with Journal(judged.folder / "journal") as journal:
-        journal.append_encoded("exchange", event.run, event.attempt, json.dumps({**event.data, "form": 2}).encode())
+        journal.append_encoded("exchange", event.run, event.attempt, json.dumps({**event.data, "form": 3}).encode())
     done = judged.viva("replay", "journal", "--judge", "1", expect=2)
     assert "newer form" in done.stderr
     judged.viva("report", "journal", expect=0)
@@ -242,3 +253,33 @@ def test_a_repeated_question_is_kept_each_time_it_is_asked(desk: Desk) -> None:
     found = exchanges(desk)
     assert [found[0].answer, bool(found[0].error), bool(found[1].error)] == ["no JSON at all", True, False]
     assert "cannot be used" in found[1].messages[-1].text
+
+
+def test_a_strangers_requests_that_add_up_to_gigabytes_are_named_and_not_shown(judged: Desk) -> None:
+    judged.run("exam", *RUN)
+    event = next(each for each in scan(judged.folder / "journal") if each.kind == "exchange")
+    name = points(judged)[0]
+    call = ["scoring_points", event.run, name, "m", 1, [["user", *[0] * 1_000]], None, ""]
+    data = {"texts": [["x" * 1_000_000], ["Hello."]], "calls": [call, [*call[:5], [["user", 1]], None, ""]]}
+    content = base64.b85encode(zlib.compress(json.dumps(data).encode(), 9)).decode()
+    with Journal(judged.folder / "journal") as journal:
+        bomb = {**event.data, "calls": 2, "content": content, "dictionary": 0, "shared": []}
+        journal.append_encoded("exchange", event.run, event.attempt, json.dumps(bomb).encode())
+    for more in ((), ("--json",)):
+        done = judged.viva("replay", "journal", "--judge", name, *more, expect=0)
+        assert "1 request not shown" in done.stderr
+        assert "Hello." in done.stdout
+        assert len(done.stdout) < 10_000
+    judged.viva("report", "journal", "--format", "html", "--out", "page.html", expect=0)
+    assert "1 request not shown" in (judged.folder / "page.html").read_text()
+
+
+@pytest.mark.parametrize("words", ["x" * 5_000_000, "\n" * 1_000_000, "\x1b" * 2_000_000])
+def test_long_requests_are_printed_within_limits_and_the_rest_is_counted(words: str) -> None:
+    file = io.StringIO()
+    run = mock.Mock(id="run", insights=(), setting=mock.Mock(judge_votes=1, judge_models=()))
+    asked = [Exchange("e", "run", "p", "m", (RequestMessage("user", (words,)), RequestMessage("user", ("Last.",))))]
+    ExchangePrinter(Console(file=file, width=80)).print(asked, run)
+    assert len(file.getvalue()) < 2 * MOST_PRINTED
+    assert "more characters" in file.getvalue()
+    assert "--json prints all" in file.getvalue()

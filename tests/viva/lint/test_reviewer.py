@@ -22,7 +22,13 @@ from tests.model_server import (
     text_of,
     verdict,
 )
+from tests.prompt_text import choices, form_in, states
 from tests.viva.conftest import Desk, point
+from viva.cases import load_case
+from viva.judge.asking import AskAgain
+from viva.lint.review_answer import CaseFlaw, CaseReviewAnswer, ReviewedFlaw
+from viva.lint.reviewer import SYSTEM_PROMPT, paper_parts, with_found_quotes
+from viva.models.prompts import render
 
 TASK = "Tell the agent that the parcel 4711 has not come.\nAsk what it can do. The agent can send it again."
 POINTS = [
@@ -164,3 +170,73 @@ def test_neither_examiner_nor_judge_nor_reviewer_nor_agent_sees_a_solution(desk:
     asked = [text_of(message) for each in server.requests if each.body for message in each.body["messages"]]
     assert any("the sum should be 55" in text for text in asked)
     assert "Sixpence" not in "".join(asked) + (desk.folder / "seen.txt").read_text()
+
+
+def test_the_prompt_says_how_to_read_a_case_and_what_is_no_flaw() -> None:
+    prompt = render(SYSTEM_PROMPT)
+    states(
+        prompt,
+        'The task is written for the examiner. Where it says "you", it means the examiner.',
+        "Where there is a script, the examiner says its messages in this order, and nothing else.",
+        "Where there is no script, the examiner speaks freely: it may say whatever is in the opening, in its facts, "
+        "and in the task, unless the task forbids it.",
+        "The contents of the files that the agent is given are not shown.",
+        "Whether the check is correct is not your question",
+        "which points it requires (if one of these is a miss, it is a miss), and on what a hit must rest.",
+        "(asked) only if the agent asks for it, (step 2) with this step of the task, (never) not at all.",
+        "A point may demand good conduct that nobody asks for",
+        "A point that demands that the agent does not give in is sound.",
+        "One such part of a statement is enough.",
+        "Where two points contradict each other or are the same, name the flaw once, at the point with the higher "
+        "number.",
+    )
+
+
+def test_the_form_of_the_prompt_has_the_fields_and_the_words_of_the_answer() -> None:
+    form = form_in(render(SYSTEM_PROMPT))
+    assert list(form) == list(CaseReviewAnswer.model_fields)
+    (one,) = form["flaws"]
+    assert list(one) == list(ReviewedFlaw.model_fields)
+    assert choices(one["kind"]) == [kind.value for kind in CaseFlaw]
+    assert choices(form["verdict"]) == ["sound", "flawed"]
+
+
+def test_every_kind_of_flaw_is_explained_once() -> None:
+    lines = render(SYSTEM_PROMPT).splitlines()
+    for kind in CaseFlaw:
+        assert sum(line.startswith(f"- {kind.value}: ") for line in lines) == 1
+
+
+def paper_of(desk: Desk, **fields: Any) -> dict[str, str]:
+    return dict(paper_parts(load_case(desk.folder / desk.case("paper", **fields))))
+
+
+def test_the_paper_shows_what_a_point_requires_and_rests_on_and_when_something_is_said(desk: Desk) -> None:
+    ready = {"id": "ready", "score_point": "It is ready.", "weight": 2, "points": [
+        {"id": "sorts", "score_point": "It sorts.", "weight": 1}, {"score_point": "It has tests.", "weight": 1}
+    ]}  # fmt: skip
+    published = {"score_point": "It is published.", "weight": 1, "require": "ready", "shown": "step"}
+    script = ["Write it.", {"say": "Publish it.", "if_agent_says": "done|ready"}]
+    parts = paper_of(desk, scoring_points=[ready, published], script=script)
+    assert parts["scoring point 1, weight 1, part of 'It is ready.'"] == "It sorts."
+    name = "scoring point 3, weight 1, requires point 1, requires point 2, a hit must be shown by a step"
+    assert parts[name] == "It is published."
+    said = parts["the script: all that the examiner says"]
+    assert said == "message 1: Write it.\nmessage 2 (if the agent says done|ready): Publish it."
+
+
+@pytest.mark.parametrize(
+    ("kind", "against"),
+    [
+        ("revealed", "The agent can send it again."),  # with a script, nobody says the task
+        ("contradicts_point", "The agent can send it again."),
+        ("same_as_point", "Where is it?"),
+    ],
+)
+def test_words_that_clash_with_a_point_stand_where_the_kind_of_flaw_says(desk: Desk, kind: str, against: str) -> None:
+    case = load_case(
+        desk.folder / desk.case("parcel", task_description=TASK, scoring_points=POINTS, script=["Where is it?"])
+    )
+    answer = CaseReviewAnswer.model_validate_json(review(flaw(kind, 2, "refuses to send anything", against)))
+    with pytest.raises(AskAgain, match="not where it should be"):
+        with_found_quotes(answer, case)

@@ -130,7 +130,7 @@ def test_of_recordings_the_evaluators_are_named_and_not_a_judge_that_they_never_
     )
     text = shown(run("x", 1, setting=recorded), run("y", 1, setting=several), width=120)
     assert "examiner recorded, judge reward (1 run)" in text
-    assert "judge scoring_points by both, fair" in text
+    assert "judge scoring_points by code and model, fair" in text
     assert "(m), sandbox docker (1 run)" in text
     assert "\x1b" not in text
     alone = Setting(examiner="script", judge="code", evaluators=("scoring_points",), sandbox="docker")

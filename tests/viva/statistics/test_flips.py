@@ -144,6 +144,22 @@ def test_checks_by_code_do_not_hide_the_flips_of_a_model() -> None:
     assert drift.drifted
 
 
+@pytest.mark.parametrize(("by", "flags"), [("rule", ()), ("code", ("requirement-unmet",)), ("code", ("no-reply",))])
+def test_what_a_rule_decided_is_neither_a_flip_of_the_model_nor_of_the_code(by: str, flags: tuple[str, ...]) -> None:
+    def judged(label: str, ruled: str, **fields: object) -> RunRecord:
+        record = run("a", [label])
+        (insight,) = record.insights
+        after = replace(verdict(record.id, 9, ruled), **fields)  # type: ignore[arg-type]
+        return replace(record, insights=(replace(insight, verdicts=(*insight.verdicts, after)),))
+
+    old, new = judging(judged("hit", "hit")), judging(judged("miss", "miss", by=by, flags=flags))
+    for drift in (drift_between(old, new), drift_between(new, old)):
+        assert (drift.points, drift.tested, drift.flipped, drift.ruled, len(drift.flips)) == (2, 1, 1, 1, 2)
+        told = "\n".join(drift_lines(drift))
+        assert "hit -> miss (by a rule, not tested)" in told or "miss -> hit (by a rule, not tested)" in told
+        assert "(1 of 1 that were judged)" in told
+
+
 @pytest.mark.parametrize(("text", "limit"), [("3", 3), ("0", 0), ("5%", 10), ("0.05", 10), ("1", 1), ("1.0", 200)])
 def test_a_limit_is_a_number_or_a_share(text: str, limit: int) -> None:
     assert parse_most_flips(text).limit(200) == limit

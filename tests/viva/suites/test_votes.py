@@ -129,7 +129,14 @@ def test_a_model_that_is_named_twice_and_votes_that_nobody_casts_are_told(jury: 
     assert "--judge-model openai:a is given twice. For several votes of one model: --votes 2." in twice.stderr
     jury.case("coded", scoring_points=[point("assert rounds")])
     idle = jury.viva("run", "coded", *RUN, *A, "--votes", "3", "--out", "coded-journal", expect=0)
-    assert "all points have eval_code; --judge both has models vote, too" in " ".join(idle.stderr.split())
+    told = " ".join(idle.stderr.split())
+    assert (
+        "--votes has no effect: all points have eval_code, so no model judges them; with --judge both, models" in told
+    )
+    none = jury.viva("run", "coded", *RUN, "--votes", "3", "--out", "none-journal", expect=0)
+    assert "with --judge both and --judge-model openai:NAME, models vote" in " ".join(none.stderr.split())
+    more = jury.viva("run", "coded", *RUN, *A, *B, "--out", "more-journal", expect=0)
+    assert "further --judge-model have no effect" in " ".join(more.stderr.split())
     both = jury.viva("run", "coded", *RUN, *A, "--votes", "3", "--judge", "both", "--out", "both-journal", expect=0)
     assert "no effect" not in both.stderr
     bare = jury.viva("suite", "exam", *RUN, "--votes", "3", "--out", "bare", expect=2)

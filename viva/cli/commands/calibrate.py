@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,27 +10,23 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from viva.cli import completion
 from viva.cli.judge_calibration import asks_models, judges_options, refuse_without_models, try_judges_on
+from viva.cli.labelling.journal_calibration import calibrate_journals, refuse_empty
+from viva.cli.labelling.reading import labels_of_text, read_label_text
 from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
 from viva.cli.rater_gate import gate_on_kappa, min_kappa_option
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW
 from viva.journal.reader import split_reference
-from viva.journal.writer import Damage
-from viva.judge.calibration.label_files import is_label_file, labels_in
-from viva.judge.calibration.label_tables import MOST, Columns, GivenLabel, labels_of_table
-from viva.judge.calibration.store import add_calibration, names_of, store_of
+from viva.judge.calibration.label_files import is_label_file
+from viva.judge.calibration.label_tables import Columns, GivenLabel, labels_of_table
 from viva.plugins.parameters import split_list
 from viva.records.codec import to_plain
 from viva.records.text import one_line
-from viva.regular_files import read_text
 from viva.reports.console.agreement import agreement_report
-from viva.reports.console.calibration import calibration_report
-from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.alpha import EXTRA, is_available
 from viva.statistics.agreement.given import (
     check_rater,
@@ -41,11 +35,9 @@ from viva.statistics.agreement.given import (
     order_of,
     ratings_by_kind,
 )
-from viva.statistics.agreement.kappa import RaterAgreement
 from viva.statistics.agreement.published import Check, check_claim
 from viva.statistics.agreement.summary import AgreementFigures, agreement_figures
-from viva.statistics.calibration.figures import calibrate, calibration_of, truths_of
-from viva.statistics.calibration.points import read_judged_points
+from viva.statistics.calibration.joining import with_conversations
 
 NAME = "viva calibrate"
 
@@ -103,7 +95,8 @@ def command(
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
-    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
+    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels,
+    or kappa does not reach --min-kappa.
 
     With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
     the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.
@@ -116,12 +109,13 @@ def command(
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
     journals = [path for path in paths if split_reference(path)[0].is_dir()]
-    texts = {Path(path): read_text(Path(path), "the label file", MOST) for path in paths if path not in journals}
+    texts = {Path(path): read_label_text(Path(path)) for path in paths if path not in journals}
     if not texts:
         fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
     if journals:
         _refuse_beside_journals()
-        raise SystemExit(gate_on_kappa(_calibrate(journals, texts, as_json=as_json), min_kappa))
+        agreements = calibrate_journals(journals, texts, as_json=as_json, note=_note())
+        raise SystemExit(gate_on_kappa(agreements, min_kappa))
     if min_kappa is not None and not gold:
         fail(f"{NAME}: --min-kappa requires a journal, or --gold.")
     figures, checks = _figures(_labels(texts, columns, gold), asked)
@@ -141,47 +135,6 @@ def _refuse_beside_journals() -> None:
         fail(f"{NAME}: {', '.join(others)} cannot be given with a journal.")
 
 
-def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> dict[str, RaterAgreement]:
-    """Compare the judges of journals with people, store it, and return the agreement of each model."""
-    labels = [label for path, text in texts.items() for label in labels_in(text, path)]
-    truths = truths_of(labels)
-    runs, damage = {run for run, _ in truths}, Damage()
-    points = (
-        point
-        for folder, run in map(split_reference, journals)
-        for point in read_judged_points(folder, run, runs.__contains__, damage)
-    )
-    judges = calibrate(truths, points)
-    if not judges:
-        raise SetupError(
-            f"no labelled point is in {', '.join(map(one_line, journals))}: the labels are of other runs "
-            f"({', '.join(one_line(run, 60) for run in sorted(runs)[:3])}), or nothing judged them."
-        )
-    table = ratings_by_kind(from_label_files(labels))[""]
-    people = agreement_figures(table, with_alpha=is_available())
-    store = store_of(split_reference(journals[0])[0])
-    digest = hashlib.sha256("\n".join(texts.values()).encode()).hexdigest()[:12]
-    named = names_of(split_reference(journal)[0] for journal in journals)
-    source, at = ", ".join(path.name for path in texts), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    stored = [
-        calibration_of(each, people, source=source, digest=digest, at=at, journals=named)
-        for each in judges
-        if each.judge.is_model and each.accuracy.items
-    ]
-    for each in stored:
-        add_calibration(store, each)
-    models = {each.judge.name: each.agreement for each in judges if each.judge.is_model}
-    if as_json:
-        plain = {"judges": [to_plain(each, full=True) for each in judges], "people": to_plain(people, full=True)}
-        click.echo(json.dumps({**plain, "stored": str(store) if stored else None}))
-        return models
-    several = people if len(people.raters) > 1 else None
-    print_whole(Console(), calibration_report(judges, several, store if stored else None, _note()))
-    if skipped := damage.words():
-        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
-    return models
-
-
 def _note() -> str:
     return "" if is_available() else f"note: {EXTRA}"
 
@@ -192,12 +145,21 @@ def _labels(texts: Mapping[Path, str], columns: Columns, gold: str) -> list[Give
     if not others:
         if any((columns.item, columns.rater, columns.label, columns.case, columns.by)):
             fail(f"{NAME}: --item, --rater, --label, --case and --by are for other files than label files of Viva.")
-        found = from_label_files([label for path, text in texts.items() for label in labels_in(text, path)])
-        kept = {*columns.raters, gold} if columns.raters else None
-        return [each for each in found if kept is None or each.rater in kept]
+        labels = [label for path, text in texts.items() for label in labels_of_text(text, path)]
+        refuse_empty(labels, texts)
+        return _of_raters(from_label_files(with_conversations(labels)), columns.raters, gold)
     if len(texts) > 1:
         fail(f"{NAME}: only label files of Viva can be read together; {others[0]} is none.")
     return labels_of_table(texts[others[0]], others[0], columns, gold)
+
+
+def _of_raters(labels: Sequence[GivenLabel], raters: Sequence[str], gold: str) -> list[GivenLabel]:
+    """Return the labels of some raters; of all, if none is named."""
+    every = ratings_by_kind(labels)[""]
+    for flag, name in [*([("--gold", gold)] if gold else []), *(("--raters", rater) for rater in raters)]:
+        check_rater(every, flag, name)
+    kept = {*raters, gold} if raters else None
+    return [each for each in labels if kept is None or each.rater in kept]
 
 
 def _figures(labels: Sequence[GivenLabel], asked: _Asked) -> tuple[list[AgreementFigures], list[Check]]:

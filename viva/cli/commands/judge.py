@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from viva.cases import find_case, load_case
+from viva.cases import find_case, load_case, load_rubric
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
-from viva.cli.label_options import check_corrected, gate_with_labels, label_options, truths_from
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, labels_from, truths_in
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -68,7 +68,19 @@ MOST_NAMED = 20
 
 @click.command("judge")
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
-@click.option("--case", "other", metavar="CASE", help="Use this case instead of the stored one of the same name.")
+@click.option(
+    "--case",
+    "other",
+    metavar="CASE",
+    help="Use this case instead of the stored one of the same name. Recordings are judged by its points: those whose "
+    "subject is its name or, if there is none, all.",
+)
+@click.option(
+    "--rubric",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Scoring points by which recordings are judged, for all or by subject (viva docs recordings).",
+)
 @click.option(
     "--workspaces",
     multiple=True,
@@ -97,6 +109,7 @@ MOST_NAMED = 20
 def command(
     journals: tuple[str, ...],
     other: str | None,
+    rubric: Path | None,
     resume: Path | None,
     retry_errors: bool,
     out: Path | None,
@@ -118,13 +131,13 @@ def command(
         fail("viva judge: --max-flips requires --baseline-judging.")
     gates, most = parse_gates(fail_under), None if max_flips is None else parse_most_flips(max_flips)
     check_corrected(gates, label_files, corrected=corrected)
-    truths = truths_from(label_files)
+    labels = labels_from(label_files, gated=corrected)
     # Before anything is judged, so that a missing journal is reported now.
     before = None if baseline_judging is None else _judging_of(baseline_judging)
     if resume is not None:
         folder, request = resumed_request(resume, JournalsRequest, "judge", given)
     else:
-        folder, request = _new(journals, other, out, given)
+        folder, request = _new(journals, other, rubric, out, given)
     if before is not None and baseline_judging is not None:
         refuse_other_conversations(before, split_reference(baseline_judging)[0], request.journals)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
@@ -138,9 +151,12 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {resume_command('judge', folder)}", STOPPED)
     _tell_left_out(judging, as_json=as_json)
+    for words in () if resume is not None else judging.papers.notes():
+        Console(stderr=True).print(Text(f"note: {words}", style="yellow"))
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
+    truths = None if labels is None else truths_in(labels, folder)
     figures = summarize(records, truths=truths)
     drift = None if before is None else drift_between(before, Judgings(records))
     if as_json:
@@ -193,13 +209,16 @@ def _tell_left_out(judging: Judging, *, as_json: bool) -> None:
 
 
 def _new(
-    journals: tuple[str, ...], other: str | None, out: Path | None, given: dict[str, Any]
+    journals: tuple[str, ...], other: str | None, rubric: Path | None, out: Path | None, given: dict[str, Any]
 ) -> tuple[Path, JournalsRequest]:
     references = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
     case = load_case(find_case(other)) if other is not None else None
+    if case is not None and rubric is not None:
+        fail("viva judge: --case and --rubric cannot be combined: both say which points recordings are judged by.")
+    points = None if rubric is None else load_rubric(rubric)
     folder = new_journal_folder(out, derived_name(references[0][0], "judged"))
     refuse_journal(folder)
-    return folder, journals_request("judge", references, options_from(given), case)
+    return folder, journals_request("judge", references, options_from(given), case, points)
 
 
 def _order(judging: Judging) -> Any:

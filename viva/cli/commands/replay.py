@@ -182,15 +182,19 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
 
 def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *, as_json: bool) -> None:
     """Print what judges' models were asked and answered about something, of all wanted runs that have it."""
-    console, damage, found = Console(), Damage(), 0
+    console, damage, found, not_shown = Console(), Damage(), 0, 0
     printer = ExchangePrinter(console)
     known: dict[str, None] = {}
     for stored in choice.among(read_runs(folder, run, damage)):
         try:
-            exchanges = exchanges_of(stored)
+            read = exchanges_of(stored)
         except NotReadable as error:
             click.echo(f"{one_line(stored.id)}: what its judge was asked cannot be read: {error}", err=True)
             continue
+        exchanges = read.exchanges
+        not_shown += read.not_shown
+        if note := read.note():
+            click.echo(f"note: {one_line(stored.id)}: of what its judge was asked, {note}", err=True)
         if len(known) <= MOST_TOPICS:
             known.update(dict.fromkeys(name for each in exchanges for name in (each.criterion, each.evaluator)))
         if not (chosen := chosen_exchanges(exchanges, stored, what)):
@@ -200,9 +204,10 @@ def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *,
             plain = {
                 "run": stored.id,
                 "attempt": stored.attempt,
-                "exchanges": [exchange_plain(each) for each in chosen],
+                "exchanges": map(exchange_plain, chosen),
             }
-            click.echo(json.dumps(plain))
+            for piece in json_pieces(plain):
+                click.echo(piece, nl=False)
         else:
             console.print(Text(f"{one_line(stored.setting.case or stored.id, 60)} ({one_line(stored.id)})", "bold"))
             printer.print(chosen, stored)
@@ -212,7 +217,8 @@ def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *,
         click.echo(choice.explain_none(), err=True)
     elif not found:
         names = listed_topics(known)
-        kept = f"There is: {names}." if names else "No model judged, --no-exchange was given, or Viva was older."
+        nothing = "No model judged, --no-exchange was given, or Viva was older."
+        kept = f"There is: {names}." if names else "What there is, is too long to be shown." if not_shown else nothing
         kind = " As the kind of judge, --judge requires --against." if what in JUDGES else ""
         asked = f"{folder} holds nothing that a judge's model was asked about {one_line(what, 80)!r}"
         raise SetupError(f"{asked}. {kept}{kind}")

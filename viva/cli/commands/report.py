@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
-from viva.cli.label_options import check_corrected, gate_with_labels, label_options, truths_from
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, labels_from
 from viva.cli.options import max_examiner_faults_option
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
@@ -77,7 +77,7 @@ def command(
     write = writer(kind)
     floors = parse_gates(fail_under)
     check_corrected(floors, label_files, corrected=corrected)
-    subject = joined(journals or [str(newest_journal())], threshold, truths_from(label_files))
+    subject = joined(journals or [str(newest_journal())], threshold, labels_from(label_files, gated=corrected))
     subject.check()
     if to_stdout and kind == "console":
         write(subject, sys.stdout)

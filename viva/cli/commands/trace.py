@@ -30,10 +30,11 @@ from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
 from viva.cli.trace_compare import Other, compare, find_other
 from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
+from viva.cli.trace_next import imported_only, next_steps
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from viva.errors import SharedSetupError
 from viva.exam.options import Part
-from viva.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
 from viva.records.codec import to_plain
@@ -125,9 +126,10 @@ def command(
     """Import the recordings of each SOURCE into a journal, and judge them.
 
     A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
-    desktop session, or a folder of such folders (`viva doctor` lists the readers). Without --evaluators, the score of a
-    run is the reward in its recording, and desktop sessions are judged by the evaluator `session`, which requires a
-    model.
+    desktop session, or a folder of such folders (`viva doctor` lists the readers). --rubric judges recordings by
+    statements that should be true of them. Without --rubric and --evaluators, the reader decides: the score of a run is
+    the reward in its recording, if it has one, and desktop sessions are judged by the evaluator `session`, which
+    requires a model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     if not follow:
@@ -141,18 +143,19 @@ def command(
     if resume is not None:
         folder, request = resumed_request(resume, RecordingsRequest, "trace", given)
     else:
-        told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
-        folder, request = _new(recordings, limit, out, given, other, told)
+        named = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
+        folder, request = _new(recordings, limit, out, given, other, named)
     targets = targets_of(to, request.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
+    told: list[str] = []
     try:
         if follow:
             if limit is not None or retry_errors:
                 fail("viva trace: --follow cannot be combined with --limit or --retry-errors.")
             if given["engine"] != LOCAL:
                 fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
-            alarm = make_alarm(folder, given["alerts"], display.warn)
+            alarm = make_alarm(folder, given["alerts"], display.announce, display.warn)
             _follow(
                 request, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
@@ -160,9 +163,9 @@ def command(
             around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
             planned = PlannedGates(floors=gates, drops=drops, baseline=before)
             resumed = resume is not None
-            run_async(
+            told = run_async(
                 trace_recordings(request, folder, around, resumed=resumed, retry_errors=retry_errors, gates=planned)
-            )
+            ).told()
     except SharedSetupError as error:
         fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
@@ -172,9 +175,11 @@ def command(
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
     comparison = None if other is None else compare(folder, other)
-    _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
+    _report(figures, folder, comparison, told, as_json=as_json, quiet=quiet)
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
+    if imported_only(figures, request, gated=bool(fail_under or max_drop) or max_examiner_faults is not None):
+        code, words = EXIT_DONE, "" if quiet else next_steps(figures, folder)
     if not whole:
         code = code or EXIT_NOT_SCORED
     if alarm is not None and alarm.exits and alarm.rang:
@@ -224,9 +229,12 @@ def _new(
     )
 
 
-def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, quiet: bool) -> None:
+def _report(
+    figures: Figures, folder: Path, comparison: Any, told: Sequence[str], *, as_json: bool, quiet: bool
+) -> None:
     if as_json:
-        beside = {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
+        beside: dict[str, Any] = {"notes": list(told)} if told else {}
+        beside |= {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
     elif quiet:
         mean = "none" if figures.suite.mean is None else f"{figures.suite.mean:.4f}"

@@ -37,7 +37,7 @@ def check_needs(
     for evaluator, each in needs.items():
         if Need.CASE in each and any(case is None for case in cases):
             raise no_case(evaluator)
-        if Need.RECORDING in each and cases and all(case is not None for case in cases):
+        if Need.RECORDING in each and cases and all(case is not None and not case.for_recordings for case in cases):
             raise SetupError(
                 f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
                 "name others with --evaluators."
@@ -83,7 +83,7 @@ def no_case(evaluator: str) -> SetupError:
     """Return the error for an evaluator that requires a case, where runs have none."""
     return SetupError(
         f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
-        "name other evaluators with --evaluators."
+        "give scoring points with --rubric FILE, or name other evaluators with --evaluators."
     )
 
 
@@ -96,4 +96,5 @@ def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
     points = counted(len(case_needs_model(case, kind)), "scoring point")
     # With --model, a model would also examine, instead of the script.
     option = "--judge-model" if case.script else "--model"
-    return f"the case {case.name!r} requires a model to judge {points} without eval_code: add {option} openai:NAME."
+    what = f"the rubric {case.file}" if case.for_recordings else f"the case {case.name!r}"
+    return f"{what} requires a model to judge {points} without eval_code: add {option} openai:NAME."

@@ -9,7 +9,7 @@ from viva.journal.reader import StoredRun
 from viva.journal.writer import JournalWriter
 from viva.judge.exchange.log import ExchangeLog
 from viva.records.codec import decode
-from viva.records.exchange.exchanges import Exchange, KeptExchanges
+from viva.records.exchange.exchanges import KeptExchanges, ReadExchanges
 from viva.records.transcript import Transcript
 
 
@@ -17,17 +17,17 @@ class NotReadable(ValueError):
     """What judges were asked and answered cannot be read. The message says why, after `it cannot be read:`."""
 
 
-def exchanges_of(stored: StoredRun) -> list[Exchange]:
-    """Return the exchanges of the latest judgement of a run, in order; none if its journal has none.
+def exchanges_of(stored: StoredRun) -> ReadExchanges:
+    """Return the exchanges of the latest judgement of a run, as far as they can be shown; none if its journal has none.
 
     Raises:
         NotReadable: they are damaged, or the conversation or a file that they refer to is not what it was.
     """
     event = parse(stored.asked) if stored.asked else None
     if event is None:
-        return []
-    from viva.records.exchange.packing import unpack
+        return ReadExchanges()
     from viva.records.exchange.spoken_lines import spoken_lines
+    from viva.records.exchange.unpacking import unpack
 
     try:
         kept = decode(KeptExchanges, restore_texts(stored.folder, event.data))

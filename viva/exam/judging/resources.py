@@ -167,8 +167,11 @@ async def build_judge(
         notices.append("--exam-review has no effect: no model examines, and the evaluator exam was not named.")
     all_ = (*evaluators.values(), *([exam] if exam is not None else []))
     prompts = {name: digest for each in all_ for name, digest in each.prompts.items()}
-    if (len(jury) > 1 or options.votes > 1) and not _votes_on_points(needs):
-        notices.append(f"--votes and further --judge-model have no effect: {_why_no_votes(specs)}.")
+    idle = [*(["--votes"] * (options.votes > 1)), *(["further --judge-model"] * (len(specs_of_models) > 1))]
+    if idle and not _votes_on_points(needs):
+        verb = "has" if idle == ["--votes"] else "have"
+        why = _why_no_votes(specs, has_model=bool(specs_of_models))
+        notices.append(f"{' and '.join(idle)} {verb} no effect: {why}.")
     return JudgeResources(
         kind, evaluators, sandbox, model, jury, options.votes, backup, review, exam, prompts, references, notices
     )
@@ -178,10 +181,11 @@ def _votes_on_points(needs: Mapping[str, frozenset[Need]]) -> bool:
     return any(Need.MODEL in each and read_spec(spec)[0] == DEFAULT for spec, each in needs.items())
 
 
-def _why_no_votes(specs: Sequence[str]) -> str:
+def _why_no_votes(specs: Sequence[str], *, has_model: bool) -> str:
     if all(read_spec(spec)[0] != DEFAULT for spec in specs):
         return f"--evaluators does not name {DEFAULT}, whose verdicts are voted on"
-    return "all points have eval_code; --judge both has models vote, too"
+    model = "" if has_model else " and --judge-model openai:NAME"
+    return f"all points have eval_code, so no model judges them; with --judge both{model}, models vote beside the code"
 
 
 def _review_model(

@@ -29,6 +29,8 @@ class StoredFacts:
     subject: str
     agent: str
     case_hash: str
+    recorded: bool
+    """Whether the run was imported from a recording."""
     evaluators: tuple[str, ...]
     agent_version: str | None
     trial: int
@@ -60,6 +62,7 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
         subject=str(record.get("subject") or case),
         agent=agent,
         case_hash=str(setting.get("case_hash") or ""),
+        recorded=bool(setting.get("source")),
         evaluators=evaluators_in(setting),
         agent_version=version if isinstance(version, str) else None,
         trial=trial if type(trial) is int else _trial_of(lines.run, case, agent),
@@ -77,6 +80,8 @@ def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
         "case": setting.case,
         "agent": setting.agent,
         "case_hash": setting.case_hash,
+        "source": setting.source,
+        "recording_digest": setting.recording_digest,
         "trial": setting.trial,
         "agent_digest": setting.agent_digest,
         "agent_version": setting.agent_version,

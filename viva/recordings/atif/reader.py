@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.atif.steps import StepError, read_steps
+from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import is_whole, lines_of, read_document
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS
@@ -20,7 +21,6 @@ from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import normal
 from viva.records.transcript import UNREPORTED, Transcript, Usage
 from viva.records.usage import with_usage
-from viva.regular_files import open_given
 
 KNOWN = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8")
 _VERSION = re.compile(r"ATIF-v(\d{1,3}\.\d{1,3})")
@@ -58,7 +58,7 @@ class AtifReader:
 def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
     """Yield each document with its place, and with a key that a moved file keeps."""
     try:
-        with open_given(path) as file:
+        with open_recording(path) as file:
             data = file.read(1 << 16)
             first, _, rest = data.partition(b"\n")
             file.seek(0)

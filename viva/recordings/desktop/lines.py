@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viva.recordings.desktop.names import Names
-from viva.recordings.json_pieces import bounded_lines, stripped
+from viva.recordings.json_pieces import bounded_lines, read_document, stripped
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
+from viva.records.wording import counted
 from viva.regular_files import open_linked
 
 
@@ -24,20 +25,39 @@ class LogLines:
     """The numbers, from 1, of the lines that are not JSON objects."""
 
 
-def read_lines(file: Path) -> LogLines:
+def read_lines(file: Path, inside: str | None = None) -> LogLines:
     """Read a log. A line that is not a JSON object is skipped and counted.
 
+    Args:
+        file: The log.
+        inside: The path of the list of lines if the log is one JSON document; empty if the document is the list.
+
     Raises:
-        RecordingError: the file cannot be read.
+        RecordingError: the file cannot be read, or holds no such list.
     """
     found = LogLines()
     try:
         with open_linked(file) as lines:
+            if inside is not None:
+                _take_document(found, file, inside, read_document(file, lines))
+                return found
             for number, line in bounded_lines(lines):
                 _take(found, number, b"{" if line is None else line)
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from error
     return found
+
+
+def _take_document(found: LogLines, file: Path, inside: str, document: Any) -> None:
+    lines = value_at(document, inside) if inside else document
+    if not isinstance(lines, list):
+        where = f"there is no list under {inside!r}" if inside else "it is not a list"
+        raise RecordingError(f"{file}: {where}; correct `lines` in the mapping file.")
+    for number, line in enumerate(lines, 1):
+        if isinstance(line, dict):
+            found.good.append(line)
+        else:
+            found.broken.append(number)
 
 
 def _take(found: LogLines, number: int, line: bytes) -> None:
@@ -90,7 +110,7 @@ class LineFields:
         """Return the first value that is not empty. Empty values are not kept either."""
         for key in keys:
             if _has(self._line, key):
-                value = _at(self._line, key)
+                value = value_at(self._line, key)
                 if key in self._line:
                     self._taken.add(key)
                 if value not in (None, ""):
@@ -99,19 +119,51 @@ class LineFields:
 
 
 def _has(line: Mapping[str, Any], key: str) -> bool:
-    return _at(line, key, absent := object()) is not absent
+    return value_at(line, key, _ABSENT) is not _ABSENT
 
 
-def _at(line: Mapping[str, Any], key: str, absent: Any = None) -> Any:
-    """Return the value of a key, or of `a.b` inside an object. A key that contains a dot is tried as a whole first."""
-    if key in line:
+_ABSENT = object()
+
+
+def value_at(line: Any, key: str, absent: Any = None) -> Any:
+    """Return the value of a key, or of a path: `a.b` in an object, `a.0` in a list, `a.*.b` of each element of a list.
+
+    A key that contains a dot is tried as a whole first. With `*`, the value is a list with None for each element that
+    does not have it; if none has it, it is absent.
+    """
+    if isinstance(line, Mapping) and key in line:
         return line[key]
     value: Any = line
-    for part in key.split("."):
-        if not isinstance(value, Mapping) or part not in value:
+    parts = key.split(".")
+    for place, part in enumerate(parts):
+        if part == "*" and isinstance(value, list):
+            rest = ".".join(parts[place + 1 :])
+            found = [value_at(each, rest, absent) if rest else each for each in value]
+            return (
+                [None if each is absent else each for each in found] if any(e is not absent for e in found) else absent
+            )
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part[:9]) < len(value):
+            value = value[int(part[:9])]
+        else:
             return absent
-        value = value[part]
     return value
+
+
+def unfound_fields(lines: Sequence[Mapping[str, Any]], names: Names) -> list[str]:
+    """Return a note for each field of the mapping file that no line has, nor any action in a line."""
+    notes = []
+    for name, keys in names.mapped.items():
+        if not any(_has(each, key) for line in lines for each in (line, *_actions(line, names)) for key in keys):
+            notes.append(f"field {name} ({', '.join(keys)}) was found in 0 of {counted(len(lines), 'line')}")
+    return notes
+
+
+def _actions(line: Mapping[str, Any], names: Names) -> list[Mapping[str, Any]]:
+    values = [value_at(line, key) for key in names.fields.get("action", ())]
+    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    return [each for each in flat if isinstance(each, Mapping)]
 
 
 def text_of(value: Any) -> str | None:

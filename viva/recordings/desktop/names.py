@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -29,7 +29,13 @@ class Names:
     """The keys of each field in a line of the log, and the file names of screenshots."""
 
     log: str = "response.log"
-    """The file with the JSON lines, in the session's folder."""
+    """The file with the JSON lines, in the session's folder or, as `logs/steps.jsonl`, below it."""
+    lines: str | None = None
+    """The path of the list that holds the lines, if the log is one JSON document; `""` if the document is the list."""
+    screenshots: str = ""
+    """The folder with the screenshots, in the session's folder; empty if they lie in that itself."""
+    asked: str | None = None
+    """The request, for lines that give none."""
     agent: str = "UFO"
     """The name of the recorded agent."""
     steps_of: tuple[str, ...] | None = ("AppAgent",)
@@ -44,6 +50,8 @@ class Names:
     """Maps each role to the file name if a line names none. `{step}`, `{round}` and `{sub}` stand for numbers."""
     first_round: int = 0
     """The number of the round for lines that give none."""
+    mapped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The fields and pictures (`pictures.clean`) that the mapping file itself names, and their keys."""
 
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -98,10 +106,12 @@ UFO = Names()
 def load_names(file: Path) -> Names:
     """Read a mapping file, which says what the log of another agent calls its fields.
 
-    The file is YAML (or JSON) with these keys, all optional: `log` (the file with the JSON lines), `agent` (who was
-    recorded), `steps_of` and `plans_of` (values of `agent_type`), `first_round`, `fields` (each of `FIELDS` to a key of
-    a line, `a.b` for a key inside an object, or a list of keys to try), `pictures` (role to such keys) and `files`
-    (role to a file name). Fields that it leaves out have UFO's names, except that all lines are steps unless it says
+    The file is YAML (or JSON) with these keys, all optional: `log` (the file with the JSON lines), `lines` (the path of
+    their list, if the file is one JSON document), `agent` (who was recorded), `request` (what was asked, if the log
+    does not say), `steps_of` and `plans_of` (values of `agent_type`), `first_round`, `fields` (each of `FIELDS` to a
+    key of a line, `a.b` for a key inside an object, `a.0` for an element of a list, `a.*.b` for all of them, or a list
+    of keys to try), `pictures` (role to such keys), `screenshots` (their folder) and `files` (role to a file name).
+    Fields that it leaves out have UFO's names, except that all lines are steps unless it says
     which are.
 
     Raises:
@@ -119,12 +129,18 @@ def load_names(file: Path) -> Names:
 
 
 def _names(file: Path, found: dict[Any, Any]) -> Names:
-    known = ("log", "agent", "steps_of", "plans_of", "first_round", "fields", "pictures", "files")
+    known = (
+        *("log", "lines", "agent", "request", "steps_of", "plans_of", "first_round"),
+        *("fields", "pictures", "screenshots", "files"),
+    )
     _check_keys(file, "", found, known)
     names = replace(UFO, agent="recorded", steps_of=None, plans_of=())
     names = replace(
         names,
-        log=_text(file, "log", found.get("log", names.log)),
+        log=_path(file, "log", found.get("log", names.log)),
+        lines=_text(file, "lines", found["lines"]).strip("*").rstrip(".") if "lines" in found else None,
+        screenshots=_path(file, "screenshots", found["screenshots"]) if "screenshots" in found else "",
+        asked=_text(file, "request", found["request"]) if "request" in found else None,
         agent=_text(file, "agent", found.get("agent", names.agent)),
         steps_of=_texts(file, "steps_of", found["steps_of"]) if "steps_of" in found else None,
         plans_of=_texts(file, "plans_of", found["plans_of"]) if "plans_of" in found else (),
@@ -136,10 +152,13 @@ def _names(file: Path, found: dict[Any, Any]) -> Names:
     fields = _section(file, "fields", found, tuple(FIELDS))
     pictures = _section(file, "pictures", found, ROLES)
     files = _section(file, "files", found, tuple(FILES))
+    own = {key: _texts(file, f"fields.{key}", value) for key, value in fields.items()}
+    shown = {key: _texts(file, f"pictures.{key}", value) for key, value in pictures.items()}
     return replace(
         names,
-        fields={**FIELDS, **{key: _texts(file, f"fields.{key}", value) for key, value in fields.items()}},
-        pictures={**PICTURES, **{key: _texts(file, f"pictures.{key}", value) for key, value in pictures.items()}},
+        mapped={**own, **{f"pictures.{key}": value for key, value in shown.items()}},
+        fields={**FIELDS, **own},
+        pictures={**PICTURES, **shown},
         files={**FILES, **{key: _text(file, f"files.{key}", value) for key, value in files.items()}},
     )
 
@@ -165,6 +184,13 @@ def _text(file: Path, key: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise RecordingError(f"{file}: {key} must be text, not {value!r:.80}.")
     return value
+
+
+def _path(file: Path, key: str, value: Any) -> str:
+    path = PurePosixPath(_text(file, key, value))
+    if path.is_absolute() or ".." in path.parts:
+        raise RecordingError(f"{file}: {key} must be a path inside the session's folder, not {value!r:.80}.")
+    return path.as_posix()
 
 
 def _texts(file: Path, key: str, value: Any) -> tuple[str, ...]:

@@ -43,7 +43,17 @@ def steps_of(identity: str, line: LineFields, shots: Shots, names: Names) -> lis
         below = [_acted(Step(f"{identity}.{n}", parent_id=identity), each, names) for n, each in enumerate(actions, 1)]
         for name in ("function", "arguments"):
             line.take(name)
-        step = replace(step, result=line.text("result"), error=line.text("error"))
+        results, errors = line.take("result"), line.take("error")
+        each_has = [isinstance(values, list) and len(values) == len(actions) > 1 for values in (results, errors)]
+        below = [
+            _with_results(made, results[n] if each_has[0] else None, errors[n] if each_has[1] else None)
+            for n, made in enumerate(below)
+        ]
+        step = replace(
+            step,
+            result=None if each_has[0] else text_of(results),
+            error=None if each_has[1] else text_of(errors),
+        )
     else:
         below = []
         step = _with_line(_acted(step, actions[0] if actions else action, names), line)
@@ -63,6 +73,16 @@ def usage_of(line: LineFields) -> Usage:
     return NO_USAGE if cost is None else Usage(calls=1, cost=cost, reported=False)
 
 
+def _with_results(step: Step, result: Any, error: Any) -> Step:
+    """Return the step of one action of several with its own result and error, from the lists of all."""
+    found, failed = _result(result)
+    return replace(
+        step,
+        result=step.result if step.result is not None else found,
+        error=step.error or text_of(error) or failed,
+    )
+
+
 def _acted(step: Step, action: Any, names: Names) -> Step:
     """Return a step with an action, which is an object with function and arguments, or text."""
     if not isinstance(action, Mapping):
@@ -71,6 +91,8 @@ def _acted(step: Step, action: Any, names: Names) -> Step:
             return step
         function = words.split("(", 1)[0].strip() if "(" in words else None
         return replace(step, kind=StepKind.ACTION, tool=function, tool_input=words)
+    if names.mapped and (named := _named(action)) is not None:
+        return replace(step, kind=StepKind.ACTION, tool=named[0], tool_input=named[1])
     fields = LineFields(action, names)
     result, error = _result(fields.take("result"))
     own = fields.text("error")
@@ -85,6 +107,15 @@ def _acted(step: Step, action: Any, names: Names) -> Step:
     )
     rest = {key: value for key, value in fields.rest.items() if value not in (None, "", [], {})}
     return replace(step, attributes={"action": rest}) if rest else step
+
+
+def _named(action: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Return name and arguments of an action that is written as `{name: arguments}`; None for any other."""
+    given = {key: value for key, value in action.items() if value is not None}
+    if len(given) != 1:
+        return None
+    ((name, arguments),) = given.items()
+    return (str(name), arguments) if isinstance(arguments, Mapping) else None
 
 
 def _with_line(step: Step, line: LineFields) -> Step:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from viva.recordings.desktop.lines import LineFields, read_lines, text_of
+from viva.recordings.desktop.lines import LineFields, read_lines, text_of, unfound_fields
 from viva.recordings.desktop.names import UFO, Names, load_names
 from viva.recordings.desktop.screenshots import Screenshots
 from viva.recordings.desktop.steps import steps_of, usage_of
@@ -78,7 +78,7 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
         raise RecordingError(f"{file}: cannot be read: {error}") from error
     if not inside:
         raise RecordingError(f"{file} is a link that leads out of the folder; copy the log itself into it.")
-    lines = read_lines(file)
+    lines = read_lines(file, names.lines)
     if not lines.good:
         held = f"it has only broken lines ({len(lines.broken)})" if lines.broken else "it is empty"
         raise RecordingError(f"{file} holds no step of a session: {held}.")
@@ -86,6 +86,12 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
     for line in lines.good:
         session.take(LineFields(line, names))
     recording = session.recording(lines.broken)
+    unfound = unfound_fields(lines.good, names)
+    recording = replace(
+        recording,
+        transcript=replace(recording.transcript, notes=(*recording.transcript.notes, *unfound)),
+        notes=(*recording.notes, *unfound),
+    )
     return recording if one_of_many else replace(recording, notes=recording.transcript.notes)
 
 
@@ -93,7 +99,7 @@ def _sessions(root: Path, log: str) -> Iterator[Path]:
     """Yield the folders that contain a log. Links are not followed."""
     for folder, below, files in os.walk(root):
         below.sort()
-        if log in files:
+        if log in files or ("/" in log and Path(folder, log).is_file()):
             below.clear()
             yield Path(folder)
 
@@ -131,7 +137,7 @@ class _LogReader:
 
     def __init__(self, folder: Path, names: Names) -> None:
         self._folder, self._names = folder, names
-        self._shots = Screenshots(folder, names)
+        self._shots = Screenshots(folder / names.screenshots, names)
         self._rounds: dict[int, _LogRound] = {}
         self._last = names.first_round
         self._ids: set[str] = set()
@@ -146,7 +152,7 @@ class _LogReader:
         self._last = self._last if number is None else number
         draft = self._rounds.setdefault(self._last, _LogRound(self._last))
         request = line.text("request")
-        draft.request = draft.request or request
+        draft.request = draft.request or request or self._names.asked
         if kind in self._names.plans_of:
             self._plan(draft, line)
         elif self._names.steps_of is None or kind in self._names.steps_of:
@@ -182,7 +188,7 @@ class _LogReader:
             run_key=self._key,
             subject=self._key,
             agent=self._names.agent,
-            pictures=self._folder,
+            pictures=self._folder / self._names.screenshots,
             notes=tuple(notes),
         )
 

@@ -61,6 +61,7 @@ def take_autogen_record(collector: EvalCollector, record: logging.LogRecord) -> 
     if not isinstance(event, dict):
         return
     kind, at = event.get("type"), record.created
+    agent = _agent(collector, event.get("agent_id"))
     if kind in _MODEL_CALLS:
         given = event.get("response")
         response: dict[str, Any] = given if isinstance(given, dict) else {}
@@ -72,18 +73,30 @@ def take_autogen_record(collector: EvalCollector, record: logging.LogRecord) -> 
             output_tokens=event.get("completion_tokens"),
             cached_tokens=_detail(told, "prompt_tokens_details", "cached_tokens"),
             reasoning_tokens=_detail(told, "completion_tokens_details", "reasoning_tokens"),
+            agent=agent,
             at=at,
         )
     elif kind == "ToolCall":
         # Logged once it has run: AutoGen logs no start, no id and no failure.
         call = f"{at}-{id(record)}"
-        collector.tool_started(call, event.get("tool_name"), arguments=event.get("arguments"), at=at)
-        collector.tool_completed(call, result=event.get("result"), at=at)
+        collector.tool_started(call, event.get("tool_name"), arguments=event.get("arguments"), agent=agent, at=at)
+        collector.tool_completed(call, result=event.get("result"), agent=agent, at=at)
     elif kind in _FAULTS:
         collector.failed_with(kind, event.get("exception"))
         collector.aborted(kind)
     elif kind not in ("LLMStreamStart", "Message", "MessageDropped"):
         collector.not_known(f"event {kind}")
+
+
+def _agent(collector: EvalCollector, told: object) -> str | None:
+    """Return the sub-agent of an event; None for the main agent, and where AutoGen does not say who it was.
+
+    The id is `TYPE/KEY`; in a team, the type is the agent's name with the team's key at its end.
+    """
+    if not isinstance(told, str) or not told:
+        return None
+    kind, _, key = told.partition("/")
+    return collector.speaker(kind.removesuffix(f"_{key}") if key else kind)
 
 
 def _detail(usage: dict[str, Any], part: str, name: str) -> Any:

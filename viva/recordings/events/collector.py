@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from viva.recordings.events.intake import Intake, Task
-from viva.recordings.events.tally import add
+from viva.recordings.events.tally import add, name_of
 from viva.records.transcript import Metrics, StopReason, Transcript
 
 EvalMetricsSnapshot = Metrics
@@ -51,6 +51,8 @@ class EvalCollector(Intake):
         """The source's id of the session; None until it is known."""
         self._take = take
         self._unsubscribe: Callable[[], None] | None = None
+        self._main: str | None = None
+        """The name of the main agent, for streams in which all agents have names."""
 
     def attach(self, session: Session) -> EvalCollector:
         """Subscribe to a session's events with its own `on`.
@@ -79,6 +81,29 @@ class EvalCollector(Intake):
                 self._take(self, event)
             except Exception:
                 add(self._task.tally.unknown, "event (unreadable)")
+
+    def speaker(self, name: object) -> str | None:
+        """Return the sub-agent of this name; None for the main agent, which is the first that is named.
+
+        A sub-agent that is named for the first time has started: by the open call of the tool of its name, if there is
+        one.
+        """
+        with self._lock:
+            named = name_of(name)
+            if self._main is None:
+                self._main = named
+            if named == self._main:
+                return None
+            if named not in self._agents:
+                by_tool = (call for call, (_, tool, _, _) in self._open.items() if tool == named)
+                self.subagent_started(named, named, next(by_tool, None))
+            return named
+
+    @property
+    def waits_for_tools(self) -> bool:
+        """Whether tool calls have started and not completed."""
+        with self._lock:
+            return bool(self._open)
 
     def begin_task(self, label: str = "") -> None:
         """Begin a task. Everything that follows belongs to it, except tool calls that are already open."""

@@ -288,6 +288,17 @@ class Intake:
             else:
                 rounds.said(words or "", at, part_of)
 
+    def agent_thought(self, text: object, *, agent: str | None = None) -> None:
+        """Record what the agent thought before what comes next; it is no part of its reply.
+
+        Args:
+            text: The thought.
+            agent: The sub-agent that thought.
+        """
+        if self.capture_content and agent is None:
+            with self._lock:
+                self._task.rounds.reasoning = _cut(text)
+
     def system_said(self, text: object) -> None:
         """Keep the examined side's system text, where content is captured."""
         if self.capture_content:
@@ -301,8 +312,9 @@ class Intake:
             self._task.tally.agent(agent).started += 1
             known = [each for each in ids if isinstance(each, str) and each]
             self._parents[agent] = next((self._open[each][3] for each in known if each in self._open), None)
-            for each in known:
-                if len(self._agents) < MOST_OPEN:
+            for place, each in enumerate(known):
+                # Further ids may be those of the sub-agent that started this one.
+                if len(self._agents) < MOST_OPEN and (place == 0 or each not in self._agents):
                     self._agents[each] = agent
 
     def subagent_failed(self, name: object) -> None:
@@ -313,12 +325,19 @@ class Intake:
     def subagent_of(self, *ids: object) -> str | None:
         """Return the name of the sub-agent with the first of these ids; None if there is no id.
 
-        An unknown id is its own name.
+        If several are given, all are ids of one sub-agent. An unknown id is its own name.
         """
-        for each in ids:
-            if isinstance(each, str) and each:
-                return self._agents.get(each) or name_of(each)
-        return None
+        given = [each for each in ids if isinstance(each, str) and each]
+        if not given:
+            return None
+        agent = next((self._agents[each] for each in given if each in self._agents), None)
+        if agent is None:
+            return name_of(given[0])
+        for each in given:
+            # An instance and the call that started it: later events may have one of both.
+            if each not in self._agents and len(self._agents) < MOST_OPEN:
+                self._agents[each] = agent
+        return agent
 
     def not_known(self, what: str) -> None:
         """Count something that the stream's reader does not know."""

@@ -78,7 +78,7 @@ class RoundDraft:
 class RoundsDraft:
     """The rounds of one task."""
 
-    __slots__ = ("_dropped", "_message", "_rounds", "_steps", "thought")
+    __slots__ = ("_dropped", "_message", "_rounds", "_steps", "reasoning", "thought")
 
     def __init__(self) -> None:
         self._rounds: list[RoundDraft] = []
@@ -87,6 +87,8 @@ class RoundsDraft:
         """The message of which parts are coming in."""
         self.thought: str | None = None
         """Words that the agent said beside the calls that come next."""
+        self.reasoning: str | None = None
+        """What the agent thought before the next call or reply; no part of what it said."""
 
     def open(self, at: float | None = None) -> RoundDraft:
         """Return the round that events now belong to."""
@@ -100,12 +102,13 @@ class RoundsDraft:
             if self.thought and self._rounds:
                 self._rounds[-1].agent.append(self.thought)  # the calls that it announced never came
             self._rounds.append(RoundDraft(examiner, at))
-            self.thought = None
+            self.thought = self.reasoning = None
 
     def said(self, text: str, at: float | None, part_of: str | None = None) -> None:
         """Record the agent's words; parts of one message are joined as they are."""
         round_ = self.open(at)
         round_.ended = at
+        self.reasoning = None
         if part_of is not None and part_of == self._message and round_.agent:
             if len(round_.agent[-1]) < MOST_TEXT:
                 round_.agent[-1] += text
@@ -119,7 +122,8 @@ class RoundsDraft:
             self._steps += 1
             draft = OpenStep(kind, self._steps, at, agent)
             if kind is StepKind.TOOL:
-                draft.thought, self.thought = self.thought, None
+                draft.thought = self.thought or self.reasoning
+                self.thought = self.reasoning = None
             round_ = self.open(at)
             round_.steps.append(draft)
             if at is not None:

@@ -18,6 +18,9 @@ from viva.recordings.spans.tree import Tree
 
 _OUTPUT_TOOLS = re.compile(r"final_result(?:_\w+)?|final_answer|set_model_response")
 """Tools with which an agent gives its structured answer: of Pydantic AI, smolagents, Google's ADK."""
+_CODE_TOOL = "python_interpreter"
+CODE_FAILED = "Error:\n"
+"""How smolagents begins what came of code that failed."""
 _WRAPPERS = frozenset({"answer", "response", "result", "output"})
 _PYTHON_OBJECT = re.compile(r"\s*(?:<[\w.]+ object at 0x|[A-Za-z_][\w.]*\((?:\w+=|[\[{('\"<]).*\)\s*$)", re.DOTALL)
 _LONGEST_LITERAL = 200_000
@@ -83,6 +86,16 @@ def answer_text(given: Any) -> str:
     return given if isinstance(given, str) else to_json(given)
 
 
+def is_output_tool(name: str) -> bool:
+    """Return whether agents give their answer by calling a tool of this name."""
+    return _OUTPUT_TOOLS.fullmatch(name) is not None
+
+
+def is_code(calls: Sequence[RequestedCall]) -> bool:
+    """Return whether what a model asked for is the action of a code agent, which has no id."""
+    return len(calls) == 1 and calls[0].name == _CODE_TOOL and calls[0].id is None
+
+
 def output_call(calls: Sequence[RequestedCall], stated: str | None) -> RequestedCall | None:
     """Return the call of the last model call of a run that gives the answer instead of calling a tool.
 
@@ -91,7 +104,7 @@ def output_call(calls: Sequence[RequestedCall], stated: str | None) -> Requested
         stated: What the framework says that the run gave.
     """
     for call in calls:
-        if call.name is not None and _OUTPUT_TOOLS.fullmatch(call.name):
+        if call.name is not None and is_output_tool(call.name):
             return call
     return next((call for call in calls if stated and _is_stated(call.arguments, stated)), None)
 

@@ -1,60 +1,96 @@
-"""Reads `spans:FILE` and `otlp:FILE`: spans in JSON files, as dumps of spans or as OTLP's documents."""
+"""Reads `spans:FILE` and `otlp:FILE`: spans in files, as dumps of spans, OTLP's documents or rows of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+from viva.recordings.files.locations import JSON_FILES, find_files
+from viva.recordings.files.packed import open_recording
+from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
 from viva.recordings.spans.trajectories import read_trace
-from viva.regular_files import open_given
 
 EVALUATORS = ("loops", "repeated_calls", "tool_success")
 """What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
+ENDINGS = (*JSON_FILES, ".parquet")
+"""Of the files that are read in a folder."""
 FIRST_LINE = 1 << 20
 """Bytes of a first line that distinguish a file of lines from a document; a longer line is read piece by piece."""
-_LISTS = ("resourceSpans", "resource_spans", "spans", "data")
 
 
 class SpansReader:
-    """Reads `spans:FILE`."""
+    """Reads `spans:FILE`, and folders and globs of such files."""
 
     name = "spans"
     evaluators = EVALUATORS
+    joins = "spans"
+    lists: tuple[str, ...] = ("resourceSpans", "resource_spans", "spans", "data")
+    """The keys under which a document holds the list of its spans."""
+    """Sources of readers with the same word here are read together, because one trace may lie in several of them."""
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
-        """Read the agent runs of a file, in the order in which their traces began.
+        """Read the agent runs of a file, a folder or a glob, in the order in which their traces began.
 
         Args:
             source: A file: a JSON list of spans, an object that holds one as `spans` or `data`, OTLP's JSON, or several
-                of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them.
+                of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them; packed
+                with gzip or zstd or not; or Parquet. Or a folder or a glob of such files.
             since: Traces that began before are left out.
 
         Raises:
             RecordingError: while iterating: the file cannot be read, is not valid, or holds no span.
         """
-        path = Path(source)
-        notes: list[str] = []
+        return self.read_together((source,), since=since)
+
+    def read_together(self, sources: Sequence[str], *, since: datetime | None = None) -> Iterator[Recording]:
+        """Read several sources as one: the spans of a trace may lie in several files.
+
+        A file that cannot be read is an error if it is the only one; among others it is noted.
+
+        Raises:
+            RecordingError: while iterating: nothing can be read, or there is no span.
+        """
+        found = find_files(sources, ENDINGS)
+        notes = list(found.notes)
         with Spool() as spool:
-            try:
-                with open_given(path) as file:
-                    spool.add(raw_spans(path, file, notes))
-            except OSError as error:
-                raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
-            if spool.left_out:
-                notes.append(
-                    f"{path.name}: elements left out because they are not spans or have no ids: {spool.left_out}"
-                )
+            for number, path in enumerate(found.files):
+                left = spool.left_out
+                try:
+                    self._add(path, spool, number, notes)
+                except (OSError, RecordingError) as error:
+                    words = f"{path}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+                    if len(found.files) == 1:
+                        raise RecordingError(". ".join((words.rstrip("."), *notes))) from error
+                    notes.append(f"{words.rstrip('.')}; the other files are read")
+                if out := spool.left_out - left:
+                    notes.append(f"{path.name}: elements left out because they are not spans or have no ids: {out}")
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
-                raise RecordingError(f"{path}: there is no span in it.{told}")
-            yield from recordings(spool.traces(), path.name, self.name, since, notes)
+                where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
+                raise NothingYet(f"{where}: there is no span in it.{told}")
+
+            def place(trace: str) -> str:
+                return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])
+
+            yield from recordings(spool.traces(), place, self.name, since, notes)
+
+    def _add(self, path: Path, spool: Spool, number: int, notes: list[str]) -> None:
+        with open_recording(path, notes) as file:
+            begin = file.peek(len(MAGIC))[: len(MAGIC)]  # type: ignore[attr-defined]
+            values = rows_of(path, file) if begin == MAGIC else values_of(path, file, self.lists, notes)
+            spool.add((span for value in values for span in self.expand(value)), number)
+
+    def expand(self, value: Any) -> Iterator[Any]:
+        """Yield the raw spans of a value in a file; see `expand`."""
+        return expand(value)
 
 
 class OtlpReader(SpansReader):
@@ -65,7 +101,7 @@ class OtlpReader(SpansReader):
 
 def recordings(
     traces: Iterator[tuple[str, list[Span]]],
-    where: str,
+    where: str | Callable[[str], str],
     source: str,
     since: datetime | None = None,
     notes: Sequence[str] = (),
@@ -77,13 +113,26 @@ def recordings(
         # A trace whose spans have no time at all began nobody knows when: it is not left out.
         if min((span.start_ns for span in spans if span.start_ns is not None), default=least) < least:
             continue
-        for recording in read_trace(spans, f"{where}, trace {trace}", source):
+        place = where if isinstance(where, str) else where(trace)
+        for recording in read_trace(spans, f"{place}, trace {trace}", source):
             yield recording if told else replace(recording, notes=(*recording.notes, *notes))
             told = True
 
 
 def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
-    """Read the raw spans of a file in its order; lines that are not valid are left out, and noted.
+    """Read the raw spans of a file in its order; see `values_of`."""
+    for value in values_of(path, file, SpansReader.lists, notes):
+        yield from expand(value)
+
+
+def values_of(path: Path, file: IO[bytes], lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
+    """Read the values of a file in its order: its lines, or the elements of its documents.
+
+    Args:
+        path: The file's, for messages.
+        file: The file.
+        lists: The keys under which a document holds a list of elements.
+        notes: Take what is left out because it is not valid.
 
     Raises:
         RecordingError: the file is empty, or a document that is not valid.
@@ -92,13 +141,13 @@ def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
     while not first.strip():
         first = file.readline(FIRST_LINE)
         if not first:
-            raise RecordingError(f"{path}: the file is empty")
+            raise NothingYet(f"{path}: the file is empty")
     rest = _Joined(first, file)
     # A longer line was read in part, and cannot be whole.
     if len(first) < FIRST_LINE and is_whole(first):
         yield from _of_lines(path, rest, notes)
     else:
-        yield from _of_documents(path, rest, notes)
+        yield from _of_documents(path, rest, lists, notes)
 
 
 class _Joined:
@@ -130,18 +179,17 @@ def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
         if isinstance(value, ValueError):
             bad.append(number)
         else:
-            yield from expand(value)
+            yield value
     if bad:
         notes.append(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
 
 
-def _of_documents(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
+def _of_documents(path: Path, file: Any, lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
     pieces = Pieces(path, file)
     whole = 0
     while pieces.peek():
         try:
-            for element in elements(pieces, _LISTS):
-                yield from expand(element)
+            yield from elements(pieces, lists)
         except RecordingError as error:
             if not whole:
                 raise
@@ -170,7 +218,10 @@ def _of_object(value: Any) -> Iterator[Any]:
             for span in spans if isinstance(spans, list) else ():
                 yield with_context(span, value.get("resource"), scope.get("scope", scope.get("instrumentationLibrary")))
         return
-    inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if is_flat(value):
+        yield from spans_of_rows(value)
+        return
+    inner = next((value[key] for key in SpansReader.lists if isinstance(value.get(key), list)), None)
     if inner is None:
         yield value
         return

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from viva.errors import SetupError
 from viva.models.keys import checked_key
 from viva.recordings.moments import read_moment
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS, recordings
 from viva.recordings.spans.span import Span, read_span
 from viva.records.redact import redact
@@ -185,7 +185,8 @@ class _Project:
                 401: "it refuses access; set PHOENIX_API_KEY",
                 403: "it refuses access; set PHOENIX_API_KEY",
             }.get(code, f"it answered with the status {code}")
-            raise RecordingError(f"Phoenix at {self._address}: {why}.") from error
+            kind = NothingYet if code == 404 else RecordingError
+            raise kind(f"Phoenix at {self._address}: {why}.") from error
         except httpx.HTTPError as error:
             words = redact(str(error)) or type(error).__name__
             raise RecordingError(f"Phoenix at {self._address} cannot be reached: {words}.") from error

@@ -55,9 +55,15 @@ class Span:
         return (self.end_ns - self.start_ns) / 1e9
 
     @property
-    def order(self) -> tuple[bool, int, str]:
-        """Sorts by start time; spans without one come last."""
-        return (self.start_ns is None, self.start_ns or 0, self.id)
+    def order(self) -> tuple[bool, int, bool, int, str]:
+        """Sorts by start time; spans without one come last, in the order of their file.
+
+        Of spans that start at the same time, the one that ended first comes first: JavaScript's starts are whole
+        milliseconds, and a tool that took less started before the model call that follows it.
+        """
+        if self.start_ns is None:
+            return (True, 0, True, 0, "")
+        return (False, self.start_ns, self.end_ns is None, self.end_ns or 0, self.id)
 
 
 def kind_of(name: str, said: Any, attributes: Mapping[str, Any]) -> SpanKind:

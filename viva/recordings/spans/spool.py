@@ -24,7 +24,7 @@ class Spool:
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
         self._base.execute("PRAGMA cache_size = -8000")
-        self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body BLOB)")
+        self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body BLOB, source INTEGER)")
         self._base.execute("BEGIN")
         self.taken = 0
         self.left_out = 0
@@ -36,33 +36,47 @@ class Spool:
     def __exit__(self, *error: object) -> None:
         self._base.close()
 
-    def add(self, spans: Iterable[Any]) -> None:
+    def add(self, spans: Iterable[Any], source: int = 0) -> None:
         """Add the raw spans of a source.
+
+        Args:
+            spans: As they were read; what is not a span is counted.
+            source: The number of the source; see `sources_of`.
 
         Raises:
             RecordingError: the disk for temporary files is full.
         """
-        rows: list[tuple[str, int | None, bytes]] = []
-        for raw in spans:
-            row = _row(raw)
-            if row is None:
-                self.left_out += 1
-                continue
-            rows.append(row)
-            self.taken += 1
-            if len(rows) >= _BATCH:
-                self._write(rows)
-                rows = []
-        self._write(rows)
-
-    def _write(self, rows: list[tuple[str, int | None, bytes]]) -> None:
+        rows: list[tuple[str, int | None, bytes, int]] = []
         try:
-            self._base.executemany("INSERT INTO span VALUES (?, ?, ?)", rows)
+            for raw in spans:
+                row = _row(raw)
+                if row is None:
+                    self.left_out += 1
+                    continue
+                rows.append((*row, source))
+                self.taken += 1
+                if len(rows) >= _BATCH:
+                    self._write(rows)
+                    rows = []
+        finally:
+            # Also what was read before a source broke off.
+            self._write(rows)
+
+    def sources_of(self, trace: str) -> list[int]:
+        """Return the numbers of the sources in which a trace lies."""
+        found = self._base.execute("SELECT DISTINCT source FROM span WHERE trace = ? ORDER BY source", (trace,))
+        return [number for (number,) in found]
+
+    def _write(self, rows: list[tuple[str, int | None, bytes, int]]) -> None:
+        try:
+            self._base.executemany("INSERT INTO span VALUES (?, ?, ?, ?)", rows)
         except sqlite3.Error as error:
             raise RecordingError(f"the spans cannot be sorted in the folder for temporary files: {error}.") from error
 
     def traces(self) -> Iterator[tuple[str, list[Span]]]:
-        """Yield each trace with its spans, the trace that began first, first; traces without any time come last.
+        """Yield each trace with its spans, the trace that began first, first.
+
+        Traces without any time come last, in the order of the sources.
 
         Raises:
             RecordingError: the disk for temporary files is full.
@@ -70,8 +84,8 @@ class Spool:
         try:
             self._base.execute("CREATE INDEX by_trace ON span (trace)")
             self._base.execute(
-                "CREATE TABLE trace AS SELECT trace, MIN(start) AS start FROM span GROUP BY trace"
-                " ORDER BY start IS NULL, start, trace"
+                "CREATE TABLE trace AS SELECT trace, MIN(start) AS start, MIN(rowid) AS place FROM span GROUP BY trace"
+                " ORDER BY start IS NULL, start, CASE WHEN start IS NULL THEN place END, trace"
             )
             for (trace,) in self._base.execute("SELECT trace FROM trace ORDER BY rowid"):
                 rows = self._base.execute("SELECT body FROM span WHERE trace = ? ORDER BY rowid", (trace,))

@@ -139,6 +139,16 @@ class ToolRuns:
             del self._answers[passed]
         return [self._outcome(place, number, call, ran[number], text) for number, call in enumerate(asked)]
 
+    def within_code(self, place: int) -> list[ToolRun]:
+        """Return the tools that the code of one model call ran, in order; no other call gets them."""
+        begin = self._tree.places[self._calls[place].span.id]
+        first, last = (bisect.bisect_left(self._places, end) for end in (begin + 1, self._ends[place]))
+        ran = [run for run in self._index.left(first, last) if run.span.id in self.left]
+        for run in ran:
+            del self.left[run.span.id]
+            self._index.remove(run)
+        return ran
+
     def _outcome(
         self, place: int, number: int, call: RequestedCall, ran: ToolRun | None, text: str | None
     ) -> CallOutcome:

@@ -9,15 +9,17 @@ from typing import Any
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about
 from viva.recordings.spans.answers import own_answer, parsed_by_framework
+from viva.recordings.spans.conventions.known import placed
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import total_usage, usage_of
 from viva.recordings.spans.names import agent_name, first_text, plain
 from viva.recordings.spans.outcomes.decided_steps import decided
+from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
+from viva.recordings.spans.outcomes.single_calls import model_calls
 from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
-from viva.recordings.spans.single_calls import model_calls
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
@@ -38,7 +40,7 @@ def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recor
         place: Where the trace was found, for messages.
         source: The reader's name.
     """
-    tree = tree_of(spans)
+    tree = tree_of(placed(list(spans)))
     calls = model_calls(tree)
     runs = runs_of(tree, calls)
     for number, run in enumerate(runs, 1):
@@ -74,6 +76,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         started=None if began is None else began / 1e9,
         agent_seconds=(spans[0] if alone or agent is None else agent).seconds or 0.0,
     )
+    missing = not_recorded(round_)
     systems = (call.system for call in run.calls)
     transcript = Transcript(
         (*earlier, round_),
@@ -81,7 +84,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         trace_id=trace_id,
         system=next((text for text in systems if text), None),
         tools=with_tools_that_ran(listed, spans),
-        notes=tree.notes if first else (),
+        notes=(*(tree.notes if first else ()), *as_notes(missing)),
         attributes={**about(run, decisions), **({} if read else {UNREAD: why_unread(spans)})},
     )
     resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
@@ -96,6 +99,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
         agent_version=plain(version),
+        damage={**(tree.damage if first else {}), **missing},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -20,13 +20,18 @@ class Tree:
     """The spans, by start time; a parent comes before what begins at the same time within it."""
     parents: dict[str, Span]
     """Id of a span to its parent, where the trace holds it and the parents form no circle."""
-    notes: tuple[str, ...]
-    """What is broken, in words."""
+    damage: Mapping[str, int]
+    """What is broken, in words, and how often."""
     places: dict[str, int] = field(default_factory=dict)
     """Id of a span to its place in `spans`."""
     _nearest: dict[tuple[SpanKind, ...], dict[str, Span | None]] = field(default_factory=dict, repr=False)
     _extents: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
     _parents_first: list[Span] = field(default_factory=list, repr=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what is broken, a sentence for each fault."""
+        return tuple(f"{words}: {count}" for words, count in self.damage.items())
 
     def ancestors(self, span: Span) -> Iterator[Span]:
         """Yield the parent, its parent and so on."""
@@ -140,8 +145,8 @@ def tree_of(spans: Iterable[Span]) -> Tree:
             circled += 1
             walked |= _walk([span], children, parents, walked)
     ordered = sorted(by_id.values(), key=lambda span: (*span.order[:2], walked[span.id]))
-    notes = _notes(doubled, orphans, circled, sum(span.start_ns is None for span in ordered))
-    return Tree(tuple(ordered), parents, notes, {span.id: place for place, span in enumerate(ordered)})
+    damage = _damage(doubled, orphans, circled, sum(span.start_ns is None for span in ordered))
+    return Tree(tuple(ordered), parents, damage, {span.id: place for place, span in enumerate(ordered)})
 
 
 def _walk(
@@ -163,11 +168,11 @@ def _walk(
     return walked
 
 
-def _notes(doubled: int, orphans: int, circled: int, timeless: int) -> tuple[str, ...]:
+def _damage(doubled: int, orphans: int, circled: int, timeless: int) -> dict[str, int]:
     said = (
         (doubled, "spans that were recorded more than once, counted once"),
         (orphans, "spans whose parent is not in the trace"),
         (circled, "cycles of spans that are each other's parents"),
         (timeless, "spans without a start time, put last"),
     )
-    return tuple(f"{words}: {count}" for count, words in said if count)
+    return {words: count for count, words in said if count}

@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 
-FORM = 1
-"""The version of the form in which an event holds exchanges."""
+from viva.records.text import counted
+
+FORM = 2
+"""The version of the form in which an event holds exchanges; form 1 knew no dictionaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,27 @@ class KeptExchanges:
     """The first 16 hex digits of the SHA-256 of what `content` stands for, so that a loss is noticed."""
     content: str
     """JSON, compressed by zlib (RFC 1950), in base 85 as Python's `base64.b85encode` writes it."""
+    dictionary: int = 0
+    """The number of the dictionary with which it is compressed; 0 for none."""
     shared: tuple[str, ...] = ()
-    """Files with texts that the requests of many runs begin with: the judges' rules."""
+    """Files with texts that the requests of many runs begin with: judges' rules that no dictionary holds."""
     left_out: int = 0
     """Number of further requests that were not kept, because there were too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadExchanges:
+    """The exchanges of one judgement, as far as they can be shown."""
+
+    exchanges: tuple[Exchange, ...] = ()
+    not_kept: int = 0
+    """Number of requests that were not kept."""
+    not_shown: int = 0
+    """Number of requests that are kept, but with which all would be too long together."""
+
+    def note(self) -> str:
+        """Return what is missing, in words; empty if nothing is."""
+        kept = f"{counted(self.not_kept, 'further request')} not kept" if self.not_kept else ""
+        shown = f"{counted(self.not_shown, 'request')} not shown" if self.not_shown else ""
+        both = " and ".join(each for each in (shown, kept) if each)
+        return f"{both}, because together they are too long" if both else ""

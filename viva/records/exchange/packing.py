@@ -1,35 +1,32 @@
-"""Packs the exchanges of one judgement into the data of one event, and reads them again.
+"""Packs the exchanges of one judgement into the data of one event; `viva.records.exchange.unpacking` reads them.
 
 The requests of one run are nearly alike: each is held as its difference from an earlier one. What remains is mostly the
-conversation, whose lines are referred to by number, and the judges' rules, which all runs share in a file.
+conversation, whose lines are referred to by number, and the judges' rules: Viva's own are compressed to almost nothing
+by a dictionary, and those of others are kept once for all runs, in a file.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from viva.records.exchange.dictionaries import compress
 from viva.records.exchange.exchanges import FORM, Exchange, KeptExchanges, PictureName, RequestMessage
-from viva.records.exchange.spoken_lines import SpokenNumbers, restored
+from viva.records.exchange.spoken_lines import SpokenNumbers
 from viva.records.redact import redact
 from viva.records.text import storable
 
 SHARED = 1_000
-"""Minimum number of characters of a system prompt that is kept in a file for all runs."""
+"""Minimum number of characters of a system prompt that is kept apart from other texts."""
 MOST_SHARED = 20
-"""Maximum number of such files of one run."""
+"""Maximum number of such prompts of one run."""
+IN_LINE = 300
+"""Maximum number of compressed characters of one that is kept in the event; for a longer one, there is a file, whose
+name takes 77."""
 WORTH = 64
 """Minimum number of characters that a difference must save."""
-MOST_UNPACKED = 64 * 1024 * 1024
-"""Maximum number of characters of one run's exchanges; a journal may come from a stranger."""
-MOST_JSON = 48 * 1024 * 1024
-"""Maximum number of bytes of the JSON from which they are made."""
-MOST_PARTS = 1_000_000
-"""Maximum number of brackets in it, because each empty list of two bytes would take fifty bytes of memory."""
 
 
 def pack(
@@ -48,40 +45,17 @@ def pack(
     packer = _Packer(spoken)
     calls = [packer.call(each) for each in clean]
     plain = json.dumps({"texts": packer.texts, "calls": calls}, ensure_ascii=False, separators=(",", ":"))
-    content = base64.b85encode(zlib.compress(plain.encode(), 9)).decode()
-    shared = tuple(packer.shared)
+    dictionary, content = compress(plain.encode())
     kept = KeptExchanges(
-        form=FORM, calls=len(calls), digest=_digest(clean), content=content, shared=shared, left_out=left_out
+        form=FORM,
+        calls=len(calls),
+        digest=digest_of(clean),
+        content=content,
+        dictionary=dictionary,
+        shared=tuple(packer.shared),
+        left_out=left_out,
     )
     return kept, packer.shared
-
-
-def unpack(kept: KeptExchanges, spoken: Sequence[str], read: Callable[[str], bytes | None]) -> list[Exchange]:
-    """Return the exchanges that an event holds.
-
-    Args:
-        kept: The event's data.
-        spoken: The lines of the run's conversation.
-        read: Returns the content of a file of the journal, or None.
-
-    Raises:
-        ValueError: they cannot be read, or are not what was stored; says why.
-    """
-    if kept.form > FORM:
-        raise ValueError(f"they are in a newer form ({kept.form})")
-    try:
-        unpacker = zlib.decompressobj()
-        plain = unpacker.decompress(base64.b85decode(kept.content), MOST_JSON)
-        if unpacker.unconsumed_tail or plain.count(b"[") + plain.count(b"{") > MOST_PARTS:
-            raise ValueError("they are too long")
-        data = json.loads(plain)
-        texts = _texts(data["texts"], spoken, [_read(name, read) for name in kept.shared[:MOST_SHARED]])
-        found = [_exchange(call, texts) for call in data["calls"]]
-    except (zlib.error, LookupError, TypeError, RecursionError) as error:
-        raise ValueError("they are damaged") from error
-    if _digest(found) != kept.digest:
-        raise ValueError("the conversation is not the one that was judged")
-    return found
 
 
 def _clean(exchange: Exchange) -> Exchange:
@@ -104,7 +78,8 @@ def _clean(exchange: Exchange) -> Exchange:
     )
 
 
-def _digest(exchanges: Iterable[Exchange]) -> str:
+def digest_of(exchanges: Iterable[Exchange]) -> str:
+    """Return the first 16 hex digits of the SHA-256 of everything that was asked and answered."""
     digest = hashlib.sha256()
     for each in exchanges:
         for text in (*each.texts(), each.answer, each.error):
@@ -118,6 +93,7 @@ class _Packer:
     def __init__(self, spoken: Sequence[str]) -> None:
         self.texts: list[Any] = []
         self.shared: dict[str, bytes] = {}
+        self._apart = 0
         self._lines = SpokenNumbers(spoken)
         self._numbers: dict[str, int] = {}
         self._bases: dict[str, list[tuple[int, str]]] = {}
@@ -147,11 +123,9 @@ class _Packer:
         return number
 
     def _held(self, text: str, place: str, *, share: bool) -> Any:
-        if share and len(text) >= SHARED and len(self.shared) < MOST_SHARED:
-            content = text.encode()
-            name = f"texts/{hashlib.sha256(content).hexdigest()}.txt"
-            self.shared[name] = content
-            return list(self.shared).index(name)
+        if share and len(text) >= SHARED and self._apart < MOST_SHARED:
+            self._apart += 1
+            return self._rules(text.encode())
         best: tuple[int, int, int] | None = None
         for number, base in self._bases.get(place, ()):
             head, tail = _alike(text, base)
@@ -161,6 +135,15 @@ class _Packer:
             return self._lines.pieces(text)
         number, head, tail = best
         return {"like": number, "head": head, "tail": tail, "new": self._lines.pieces(text[head : len(text) - tail])}
+
+    def _rules(self, content: bytes) -> Any:
+        """Return a system prompt in few characters, or the number of the file in which it is kept for all runs."""
+        number, short = compress(content)
+        if len(short) <= IN_LINE:
+            return {"dictionary": number, "content": short}
+        name = f"texts/{hashlib.sha256(content).hexdigest()}.txt"
+        self.shared[name] = content
+        return list(self.shared).index(name)
 
 
 def _alike(text: str, base: str) -> tuple[int, int]:
@@ -180,60 +163,3 @@ def _common(one: str, two: str, part: Callable[[str, int], str]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _read(name: str, read: Callable[[str], bytes | None]) -> str:
-    content = read(name)
-    if content is None:
-        raise ValueError(f"the file {name} is missing")
-    return content.decode(errors="replace")
-
-
-def _texts(held: Sequence[Any], spoken: Sequence[str], shared: Sequence[str]) -> list[str]:
-    """Return the texts that JSON data stands for.
-
-    Raises:
-        ValueError: they are not of the form, or stand for too much.
-    """
-    texts: list[str] = []
-    left = MOST_UNPACKED
-    for each in held:
-        if type(each) is int:
-            text = shared[each]
-        elif isinstance(each, Mapping):
-            base, head, tail = texts[each["like"]], each["head"], each["tail"]
-            if not (0 <= head <= len(base) and 0 <= tail <= len(base)):
-                raise ValueError("they are damaged")
-            text = f"{base[:head]}{restored(each['new'], spoken, left)}{base[len(base) - tail :]}"
-        else:
-            text = restored(each, spoken, left)
-        left -= len(text)
-        if left < 0:
-            raise ValueError("they are too long")
-        texts.append(text)
-    return texts
-
-
-def _exchange(call: Sequence[Any], texts: Sequence[str]) -> Exchange:
-    evaluator, subject, criterion, judge, vote, messages, answer, error = call
-    words = (evaluator, subject, criterion, judge, error)
-    if not all(isinstance(each, str) for each in words) or type(vote) is not int:
-        raise ValueError("they are damaged")
-    return Exchange(
-        evaluator,
-        subject,
-        criterion,
-        judge,
-        tuple(RequestMessage(str(role), tuple(_part(part, texts) for part in parts)) for role, *parts in messages),
-        answer="" if answer is None else texts[answer],
-        error=error,
-        vote=vote,
-    )
-
-
-def _part(part: object, texts: Sequence[str]) -> str | PictureName:
-    if isinstance(part, str):
-        return PictureName(part)
-    if type(part) is not int:
-        raise ValueError("they are damaged")
-    return texts[part]

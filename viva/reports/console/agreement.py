@@ -12,12 +12,14 @@ from rich.text import Text
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.narrow_table import NarrowTable
+from viva.reports.reliability.calibration_words import short_figure
 from viva.statistics.agreement.alpha import Alpha
 from viva.statistics.agreement.by_label import Accuracy
 from viva.statistics.agreement.published import Check
 from viva.statistics.agreement.summary import AgreementFigures, JudgedRater
 from viva.statistics.intervals import Interval
 
+ONE_RATER = "nothing is compared: add the labels of another rater, or the journal that was labelled"
 MOST_LABELS = 12
 MOST_KINDS = 60
 
@@ -59,6 +61,8 @@ def _part(figures: AgreementFigures, gold: str) -> Iterator[RenderableType]:
         yield Text(alpha_line(figures.alpha, "ordinal" if figures.ordinal else "nominal"))
     if figures.pairs:
         yield _pairs(figures)
+    elif len(figures.raters) < 2:
+        yield Text(ONE_RATER, style="yellow")
     for each in figures.judged:
         yield from judged_parts(each, gold)
     yield Text()
@@ -135,6 +139,14 @@ def _check(check: Check) -> Iterator[str]:
     yield f"published: {one_line(claim.words(), 200)} = {published}, but by these labels it is {value}"
     for cause in check.causes:
         yield f"  {published} comes out if {one_line(cause, 300)}"
+
+
+def short_estimate(value: float | None, interval: Interval | None) -> str:
+    """Return an estimate with its interval for tables with many columns: `.85 [.82, .88]`; a hyphen without one."""
+    if value is None:
+        return "-"
+    ends = "" if interval is None else f" [{short_figure(interval.low)}, {short_figure(interval.high)}]"
+    return f"{short_figure(value)}{ends}"
 
 
 def estimate(value: float | None, interval: Interval | None) -> str:

@@ -13,13 +13,14 @@ from rich.text import Text
 
 from viva.records.text import one_line
 from viva.records.wording import counted
-from viva.reports.console.agreement import agreement_report, estimate, label_table
+from viva.reports.console.agreement import agreement_report, estimate, label_table, short_estimate
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import SHOWN, command_line, quoted
 from viva.statistics.agreement.summary import AgreementFigures
 from viva.statistics.calibration.figures import Disagreement, JudgeCalibration
 
 MOST_DISAGREEMENTS = 5
+HARDER = "the figures are about points that are hard to judge (viva label without --sample chooses at random)"
 
 
 def calibration_report(
@@ -39,12 +40,20 @@ def calibration_report(
     for each in judges:
         parts.extend(_judge(each))
     if stored is not None:
-        parts.append(Text(f"stored in {one_line(str(stored), 1000)}, which reports of journals beside it show"))
+        parts.append(Text(stored_words(stored)))
     return Stack(*parts)
+
+
+def stored_words(store: Path) -> str:
+    """Return where calibrations were stored, and what that is good for."""
+    folder = one_line(str(store.parent), 1000)
+    return f"stored in {one_line(str(store), 1000)}; reports on the journals in {folder} show it"
 
 
 def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
     name = one_line(each.judge.name, 60) if each.judge.is_model else "eval_code"
+    if each.judge.is_model and each.judge.votes > 1:
+        name += f" with {each.judge.votes} votes"
     yield Text(
         f"Judge {name}: {counted(each.accuracy.items, 'labelled point')} of {counted(each.cases, 'case')}", style="bold"
     )
@@ -55,19 +64,32 @@ def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
         left_out.append(f"{counted(each.undecided, 'point')} about which people are unsure or evenly divided")
     if left_out:
         yield Text(f"left out: {', '.join(left_out)}", style="yellow")
+    if each.hard:
+        of = "all" if each.hard == each.accuracy.items else f"{each.hard} of them"
+        yield Text(f"chosen as hard: {of}; {HARDER}", style="yellow")
     accuracy, agreement = each.accuracy, each.agreement
     yield Text(f"accuracy {estimate(accuracy.share, accuracy.share_interval)} ({accuracy.right} of {accuracy.items})")
-    yield Text(f"kappa {estimate(agreement.kappa, agreement.kappa_interval)}")
+    kappa = "not defined" if agreement.kappa is None else estimate(agreement.kappa, agreement.kappa_interval)
+    yield Text(f"kappa {kappa}")
+    if accuracy.items and each.chance:
+        yield Text(f"{name}: {each.chance}", style="yellow")
     yield label_table(accuracy)
     if each.kinds:
         yield _kinds(each)
-    yield Text()
+    if each.faults:
+        yield Text()
+        yield Text("Points that it could not judge", style="bold")
+    for one in each.faults[:MOST_DISAGREEMENTS]:
+        yield from _disagreement(one)
+    if (more := len(each.faults) - MOST_DISAGREEMENTS) > 0:
+        yield Text(f"… {counted(more, 'more point')}; --json has all", style="dim")
     if each.disagreements:
+        yield Text()
         yield Text("Worst disagreements", style="bold")
     for one in each.disagreements[:MOST_DISAGREEMENTS]:
         yield from _disagreement(one)
     if (more := len(each.disagreements) - MOST_DISAGREEMENTS) > 0:
-        yield Text(f"… {counted(more, 'more disagreement')}: --json", style="dim")
+        yield Text(f"… {counted(more, 'more disagreement')}; --json has all", style="dim")
     yield Text()
 
 
@@ -80,8 +102,8 @@ def _kinds(each: JudgeCalibration) -> NarrowTable:
         table.add_row(
             Text(kind.kind),
             str(kind.accuracy.items),
-            estimate(kind.accuracy.share, kind.accuracy.share_interval),
-            estimate(kind.agreement.kappa, kind.agreement.kappa_interval),
+            short_estimate(kind.accuracy.share, kind.accuracy.share_interval),
+            short_estimate(kind.agreement.kappa, kind.agreement.kappa_interval),
         )
     return NarrowTable(table)
 
@@ -89,7 +111,7 @@ def _kinds(each: JudgeCalibration) -> NarrowTable:
 def _disagreement(one: Disagreement) -> Iterator[RenderableType]:
     said = ", ".join(f"{one_line(rater, 40)} {label}" for rater, label in list(one.people.items())[:6])
     line = Text(overflow="fold")
-    line.append(f"{one_line(one.said, 20)}, and people say {one.true} ", style="red")
+    line.append(f"the judge says {one_line(one.said, 20)}, people say {one.true} ", style="red")
     line.append(f"({said}): {one_line(one.statement or one.criterion, SHOWN)}")
     line.append(f" ({one_line(one.case, 60)}, weight {one.weight:g})", style="dim")
     yield line

@@ -11,11 +11,14 @@ from rich.text import Text
 
 from viva.journal.reader import StoredRun
 from viva.records.exchange.exchanges import Exchange, RequestMessage
-from viva.records.text import one_line, printable
+from viva.records.text import counted, one_line, printable
 from viva.records.verdict import Verdict
 
 INDENT = "    "
 """Stands before each line of a message, so that none of them can imitate a heading."""
+MOST_PRINTED = 2 * 1024 * 1024
+"""Maximum number of characters of one run's requests and answers, of which each line counts as `LINE` at least."""
+LINE = 32
 RULES = "system"
 """The role of the message with the judge's rules."""
 Place = tuple[str, int]
@@ -34,6 +37,7 @@ class ExchangePrinter:
         self._console = console
         self._rules: dict[bytes, Place] = {}
         """Where the rules with a digest were printed, in whichever run."""
+        self._left = MOST_PRINTED
 
     def print(self, exchanges: Sequence[Exchange], stored: StoredRun) -> None:
         """Print requests and answers in order; what a request repeats of one that was printed is not printed again.
@@ -43,6 +47,7 @@ class ExchangePrinter:
             stored: The run.
         """
         printed: dict[bytes, Place] = {}
+        self._left = MOST_PRINTED
         for number, each in enumerate(exchanges, 1):
             self._head(each, f"request {number} of {len(exchanges)}", exchanges, stored)
             for message in each.messages:
@@ -77,9 +82,26 @@ class ExchangePrinter:
 
     def _block(self, who: str, words: str, style: str) -> None:
         self._console.print(Text(f"{one_line(who, 40)}:", style=f"bold {style}"))
-        lines = printable(words).split("\n")
-        shown = Text("\n".join(f"{INDENT}{line}" for line in lines))
-        self._console.print(shown, soft_wrap=not self._console.is_terminal)
+        shown, more = self._within_limits(words)
+        if shown:
+            self._console.print(Text("\n".join(shown)), soft_wrap=not self._console.is_terminal)
+        if more:
+            note = f"(not printed: {counted(more, 'more character')} in escaped form; --json prints all)"
+            self._console.print(Text(note, style="dim"))
+
+    def _within_limits(self, words: str) -> tuple[list[str], int]:
+        """Return the lines of a text as far as they may be printed, and the number of characters that are left out."""
+        ahead = words[: self._left]  # escaping a text of many megabytes takes seconds
+        text = printable(ahead)
+        lines, taken = [], 0
+        for line in text.split("\n"):
+            if self._left < LINE:
+                break
+            part = line[: self._left]
+            lines.append(f"{INDENT}{part}")
+            taken += len(part) + 1
+            self._left -= max(LINE, len(part))
+        return lines, len(words) - len(ahead) + max(0, len(text) + 1 - taken)
 
 
 def _verdict(each: Exchange, stored: StoredRun) -> Verdict | None:

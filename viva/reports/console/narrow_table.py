@@ -42,7 +42,8 @@ class NarrowTable:
             words = Text(overflow="fold")
             for column, cell in zip(others, cells, strict=True):
                 if cell:
-                    words.append(", " if words else "").append(f"{_text(column.header)} ")
+                    title = " ".join(_text(column.header).plain.split("\n"))
+                    words.append(", " if words else "").append(f"{title} ")
                     words.append(Text(", ").join(cell.split("\n")))
             if words:
                 yield Padding(words, (0, 0, 0, 2))

@@ -9,6 +9,7 @@ from viva.judge.calibration.sets import BUILTIN
 from viva.judge.calibration.store import Calibration, newest_of, read_calibrations, store_of
 from viva.records.text import one_line
 from viva.records.wording import counted
+from viva.statistics.agreement.chance import chance_words
 from viva.statistics.calibration.uses import JudgeUse
 
 MOST_JUDGES = 6
@@ -31,12 +32,18 @@ def calibration_lines(judges: Sequence[JudgeUse], journals: Iterable[Path]) -> l
 
 
 def _line(judge: JudgeUse, stored: Sequence[Calibration]) -> str:
-    name = f"judge {one_line(judge.model, 60)}"
-    found = newest_of(stored, judge.model, dict(judge.prompts))
+    name, prompts = f"judge {one_line(judge.model, 60)}", dict(judge.prompts)
+    if judge.votes > 1:
+        name += f" with {judge.votes} votes"
+    found = newest_of(stored, judge.model, prompts, judge.votes)
     if found is not None:
         return f"{name}: {calibration_words(found)}"
-    others = any(each.model == judge.model for each in stored)
-    return f"{name}: not calibrated{' with these prompts' if others else ''}"
+    others = [each for each in stored if each.model == judge.model]
+    if not others:
+        return f"{name}: not calibrated"
+    if all(each.votes != judge.votes for each in others):
+        return f"{name}: not calibrated with {'one vote' if judge.votes == 1 else 'these votes'}"
+    return f"{name}: not calibrated with these prompts"
 
 
 def calibration_words(found: Calibration) -> str:
@@ -48,11 +55,14 @@ def calibration_words(found: Calibration) -> str:
     total = f"{found.items} of {counted(found.items + found.left_out, 'point')}"
     number = total if found.left_out else counted(found.items, "label")
     cases = f" of {counted(found.cases, 'case')}" if found.people else ""
-    on = f"calibrated on {number}{cases} ({_subject(found)})"
+    hard = f"{'all' if found.hard == found.items else found.hard} chosen as hard"
+    on = f"calibrated on {number}{cases} ({_subject(found)}{f'; {hard}' if found.hard else ''})"
+    chance = chance_words(found.kappa_interval, found.items, found.cases)
+    warning = f": {chance}" if chance else ""
     if found.kappa is not None and found.kappa_interval is not None:
-        return f"{on}, kappa {_short(found.kappa)} [{', '.join(map(_short, found.kappa_interval))}]"
+        return f"{on}, kappa {_with_ends(found.kappa, found.kappa_interval)}{warning}"
     if found.accuracy is not None and found.accuracy_interval is not None:
-        return f"{on}, accuracy {_short(found.accuracy)} [{', '.join(map(_short, found.accuracy_interval))}]"
+        return f"{on}, accuracy {_with_ends(found.accuracy, found.accuracy_interval)}{warning}"
     return on
 
 
@@ -65,6 +75,10 @@ def _subject(found: Calibration) -> str:
     return "the built-in set" if found.source == BUILTIN else f"the set {one_line(found.source, 60)}"
 
 
-def _short(value: float) -> str:
+def _with_ends(value: float, interval: tuple[float, float]) -> str:
+    return f"{short_figure(value)} [{', '.join(map(short_figure, interval))}]"
+
+
+def short_figure(value: float) -> str:
     """Return a figure without its leading zero: `.81`, `-.05`, `1.00`."""
     return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:.2f}"

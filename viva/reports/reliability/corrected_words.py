@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from viva.records.text import one_line
 from viva.records.wording import counted
+from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.corrected.figures import CorrectedScore
 from viva.statistics.summary import Figures
 
@@ -46,5 +47,5 @@ def _judge(each: CorrectedScore) -> str:
     if each.measured_in:
         return f"{words} there, and is assumed to do so here"
     if each.binary is None or each.binary_low is None or each.binary_high is None:
-        return f"{words}, which does not show that it is better than chance"
+        return f"{words}; it is {NOT_SHOWN}: label more points"
     return f"{words}: {each.binary:.2f} ({each.binary_low:.2f}-{each.binary_high:.2f}) by Rogan and Gladen"

@@ -37,7 +37,7 @@ def drift_lines(drift: Drift) -> Iterator[str]:
 def flip_words(flip: Flip) -> str:
     """Return one flip in words: `sums-1a2b3c4d total: hit -> miss`."""
     where = f" {one_line(flip.subject, 60)}" if flip.subject else ""
-    by = "" if flip.by_model else " (by code)"
+    by = " (by a rule, not tested)" if flip.by_rule else "" if flip.by_model else " (by code)"
     change = f"{one_line(flip.before, 20)} -> {one_line(flip.after, 20)}"
     return f"{one_line(flip.run, 100)}{where} {one_line(flip.criterion, 80)}: {change}{by}"
 
@@ -58,7 +58,8 @@ def _number(drift: Drift) -> str:
     expected = f"{TOLERATED:.0%} expected by chance"
     if drift.repeats:
         expected += f", and {drift.repeats_flipped} of {drift.repeats} between two votes of one judge"
-    of = "" if drift.tested == drift.points else f" ({drift.flipped} of {drift.tested} by a model)"
+    who = "that were judged" if drift.tested == drift.points - drift.ruled else "by a model"
+    of = "" if drift.tested == drift.points else f" ({drift.flipped} of {drift.tested} {who})"
     return f"number of flips{of} against {expected}: p = {drift.noise_p:.2g}"
 
 

@@ -20,7 +20,7 @@ from viva.judge.trajectory import (
 from viva.judge.trajectory.decisions import decisions
 from viva.records.text import one_line, storable
 from viva.records.transcript import Transcript
-from viva.records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict, is_model
 
 NAMES = {
     THOUGHT_TO_TOOL: "GitHub Tool Calling Eval (Thought-to-Tool)",
@@ -100,7 +100,7 @@ def annotation(verdict: Verdict, evaluator: str, run: str, span: str | None, tra
         one_line(
             name_of(evaluator, "" if verdict.criterion == evaluator else verdict.statement or verdict.criterion), 200
         ),
-        "CODE" if verdict.by in ("code", "recording") else "LLM",
+        "LLM" if is_model(verdict.by) else "CODE",
         # Several steps can be decided in one span, and several runs lie in one trace.
         f"viva:{verdict.subject}" if span is not None else f"viva:{run}",
         storable(verdict.label)[:200],

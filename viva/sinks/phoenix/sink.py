@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from viva.judge.trajectory import SKIPPED
 from viva.records.run_record import RunRecord
 from viva.records.transcript import LIVE, Transcript
-from viva.records.verdict import Insight, Label
+from viva.records.verdict import Insight, Label, is_model
 from viva.sinks.phoenix.annotations import Annotation, annotation, name_of, trajectory_annotations
 from viva.sinks.phoenix.server import PhoenixServer
 from viva.sinks.phoenix.spans import SpanIds, spans_of
@@ -69,7 +69,7 @@ def live_annotations(record: RunRecord, transcript: Transcript) -> Iterator[Anno
 
 def _whole(insight: Insight, record: RunRecord, ids: SpanIds) -> Annotation:
     first = insight.verdicts[0] if len(insight.verdicts) == 1 else None
-    by_model = any(verdict.by not in ("code", "recording") for verdict in insight.verdicts)
+    by_model = any(is_model(verdict.by) for verdict in insight.verdicts)
     return Annotation(
         None,
         ids.trace,

@@ -21,7 +21,7 @@ def from_label_files(labels: Sequence[HumanLabel]) -> list[GivenLabel]:
     The items of a case go together, also those of its several runs; without a case, those of a run.
     """
     return [
-        GivenLabel(f"{each.run}\n{each.criterion}", each.rater, each.label, each.case or each.run)
+        GivenLabel(f"{each.run}\n{each.conversation}\n{each.criterion}", each.rater, each.label, each.case or each.run)
         for each in labels
         if each.label is not None
     ]

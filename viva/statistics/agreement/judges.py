@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from viva.judge.calibration.judging import TriedPoint
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Label
 from viva.statistics.agreement.by_label import Accuracy, accuracy_of, confusion_of
+from viva.statistics.agreement.chance import chance_words, is_better_than_chance
 from viva.statistics.agreement.kappa import RaterAgreement, agreement_of
 from viva.statistics.agreement.ratings import Pair
 
@@ -72,8 +73,17 @@ class JudgeFigures:
     @property
     def beats_chance(self) -> bool:
         """Return whether the judge is better than chance: the interval of kappa lies above 0."""
+        return is_better_than_chance(self._ends)
+
+    @property
+    def chance(self) -> str:
+        """Return in words whether the judge is no better than chance, or not shown to be; empty if it is better."""
+        return chance_words(self._ends, self.whole.points, self.whole.agreement.clusters)
+
+    @property
+    def _ends(self) -> tuple[float, float] | None:
         interval = self.whole.agreement.kappa_interval
-        return interval is not None and interval.low > 0
+        return None if interval is None else (interval.low, interval.high)
 
 
 def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> JudgeFigures:
@@ -85,6 +95,8 @@ def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> 
         model: The model's name, if it is another one.
     """
     pairs = [_pair(each) for each in judged]
+    accuracy = accuracy_of(pairs)
+    said = tuple(each for each in accuracy.labels if each.label != Label.ERROR)  # an error is no label
     return JudgeFigures(
         judge=judge,
         model=model or judge,
@@ -93,7 +105,7 @@ def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> 
         hostile=next(_parts(judged, lambda each: "hostile" if each.hostile else ""), None),
         by_kind=tuple(sorted(_parts(judged, lambda each: each.kind), key=lambda part: (part.accuracy, part.name))),
         by_length=tuple(_parts(sorted(judged, key=lambda each: each.length), lambda each: _length(each.length))),
-        accuracy=accuracy_of(pairs),
+        accuracy=replace(accuracy, labels=said),
         confusion=confusion_of(pairs),
         errors=sum(each.verdict == Label.ERROR for each in judged),
         points=tuple(judged),

@@ -36,6 +36,11 @@ class Ratings:
         """Return all labels that occur, numbers by size and others in natural order."""
         return in_order({label for row in self.rows for label in row if label is not None})
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Return the column of each rater, of whom there may be thousands."""
+        return {rater: place for place, rater in enumerate(self.raters)}
+
     @property
     def given(self) -> int:
         """Return how many labels were given."""
@@ -43,7 +48,7 @@ class Ratings:
 
     def pairs(self, first: str, second: str) -> list[Pair]:
         """Return the labels of two raters for each item that both labelled."""
-        one, other = self.raters.index(first), self.raters.index(second)
+        one, other = self._places[first], self._places[second]
         return [
             Pair(cluster, a, b)
             for cluster, row in zip(self.clusters, self.rows, strict=True)
@@ -56,7 +61,7 @@ class Ratings:
 
     def only(self, raters: Sequence[str]) -> Ratings:
         """Return the same table with some of its raters."""
-        places = [self.raters.index(rater) for rater in raters]
+        places = [self._places[rater] for rater in raters]
         rows = tuple(tuple(row[place] for place in places) for row in self.rows)
         return Ratings(self.items, tuple(raters), rows, self.clusters)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,8 +92,9 @@ def agreement_figures(
 
 def _compared(ratings: Ratings, gold: str, others: Sequence[str]) -> Iterable[tuple[str, str]]:
     with_gold = [(gold, rater) for rater in others] if gold else []
-    among = list(ratings.only(others).each_two())
-    return with_gold + among if len(with_gold) + len(among) <= MOST_PAIRS else with_gold[:MOST_PAIRS]
+    if len(with_gold) + math.comb(len(others), 2) > MOST_PAIRS:
+        return with_gold[:MOST_PAIRS]
+    return with_gold + list(ratings.only(others).each_two())
 
 
 def _pair(ratings: Ratings, first: str, second: str, gold: str) -> RaterPair:

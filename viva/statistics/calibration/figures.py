@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_high
 
-from viva.judge.calibration.label_files import LABELS, HumanLabel
+from viva.judge.calibration.label_files import LABELS, SAMPLE, HumanLabel
 from viva.judge.calibration.store import Calibration, LabelShares
 from viva.records.verdict import Label
 from viva.statistics.agreement.by_label import Accuracy, accuracy_of, confusion_of
+from viva.statistics.agreement.chance import chance_words
 from viva.statistics.agreement.kappa import RaterAgreement, agreement_of
 from viva.statistics.agreement.ratings import Pair
 from viva.statistics.agreement.summary import AgreementFigures
 from viva.statistics.calibration.points import JudgedPoint, JudgeIdentity
 from viva.statistics.intervals import Interval
 
-Key = tuple[str, str]
-"""A run and a scoring point."""
+Key = tuple[str, str, str]
+"""A run, the digest of its conversation, and a scoring point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Truth:
     said: Mapping[str, str]
     """Rater to label."""
     case: str
+    hard: bool = False
+    """Whether the point was chosen because it seemed hard to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,10 @@ class JudgeCalibration:
     """Of the labelled points, those that it could not judge; they are in none of the figures."""
     undecided: int
     """Labelled points about which people are unsure, or disagree evenly; they are in none of the figures."""
+    hard: int
+    """Labelled points that it judged and that were chosen because they seemed hard: on all points, it does better."""
+    faults: tuple[Disagreement, ...]
+    """The points that it could not judge, with the reasons."""
     accuracy: Accuracy
     agreement: RaterAgreement
     confusion: Mapping[str, Mapping[str, int]]
@@ -79,16 +86,32 @@ class JudgeCalibration:
     disagreements: tuple[Disagreement, ...]
     """The worst first: a hit that people call a miss before others, then the larger weight."""
 
+    @property
+    def chance(self) -> str:
+        """Return in words whether the judge is no better than chance, or not shown to be; empty if it is better."""
+        return chance_words(_ends(self.agreement.kappa_interval), self.agreement.items, self.agreement.clusters)
+
 
 def truths_of(labels: Iterable[HumanLabel]) -> dict[Key, Truth]:
-    """Return what people say about each scoring point of each run."""
+    """Return what people say about each scoring point of each conversation.
+
+    Args:
+        labels: Those about the conversations of journals, as `LabelJoin` gives them.
+    """
     said: defaultdict[Key, dict[str, str]] = defaultdict(dict)
     cases: dict[Key, str] = {}
+    easy: set[Key] = set()
     for each in labels:
         if each.label is not None:
-            said[each.run, each.criterion][each.rater] = each.label
-            cases[each.run, each.criterion] = each.case or cases.get((each.run, each.criterion), "")
-    return {key: Truth(_majority(by_rater.values()), by_rater, cases[key]) for key, by_rater in said.items()}
+            key = each.run, each.conversation, each.criterion
+            said[key][each.rater] = each.label
+            cases[key] = each.case or cases.get(key, "")
+            if each.chosen != SAMPLE:
+                easy.add(key)
+    return {
+        key: Truth(_majority(by_rater.values()), by_rater, cases[key], hard=key not in easy)
+        for key, by_rater in said.items()
+    }
 
 
 def _majority(labels: Iterable[str]) -> str | None:
@@ -106,14 +129,20 @@ def calibrate(truths: Mapping[Key, Truth], points: Iterable[JudgedPoint]) -> lis
     """
     by_judge: defaultdict[JudgeIdentity, dict[Key, JudgedPoint]] = defaultdict(dict)
     for point in points:
-        if (point.run, point.criterion) in truths:
-            by_judge[point.judge][point.run, point.criterion] = point
-    ordered = sorted(by_judge.items(), key=lambda item: (not item[0].is_model, item[0].name, item[0].prompts))
+        if (key := _key(point)) in truths:
+            by_judge[point.judge][key] = point
+    ordered = sorted(
+        by_judge.items(), key=lambda item: (not item[0].is_model, item[0].name, item[0].votes, item[0].prompts)
+    )
     return [_calibration(judge, truths, list(found.values())) for judge, found in ordered]
 
 
+def _key(point: JudgedPoint) -> Key:
+    return point.run, point.conversation, point.criterion
+
+
 def _calibration(judge: JudgeIdentity, truths: Mapping[Key, Truth], points: Sequence[JudgedPoint]) -> JudgeCalibration:
-    labelled = [point for point in points if truths[point.run, point.criterion].label is not None]
+    labelled = [point for point in points if truths[_key(point)].label is not None]
     judged = [point for point in labelled if point.label in LABELS]
     pairs = _pairs(truths, judged)
     return JudgeCalibration(
@@ -122,6 +151,8 @@ def _calibration(judge: JudgeIdentity, truths: Mapping[Key, Truth], points: Sequ
         cases=len({pair.cluster for pair in pairs}),
         errors=len(labelled) - len(judged),
         undecided=len(points) - len(labelled),
+        hard=sum(truths[_key(point)].hard for point in judged),
+        faults=tuple(_disagreements(truths, [point for point in labelled if point.label not in LABELS])),
         accuracy=accuracy_of(pairs),
         agreement=agreement_of(pairs),
         confusion=confusion_of(pairs),
@@ -131,7 +162,7 @@ def _calibration(judge: JudgeIdentity, truths: Mapping[Key, Truth], points: Sequ
 
 
 def _pairs(truths: Mapping[Key, Truth], points: Iterable[JudgedPoint]) -> list[Pair]:
-    return [Pair(point.case, truths[point.run, point.criterion].label or "", point.label) for point in points]
+    return [Pair(point.case, truths[_key(point)].label or "", point.label) for point in points]
 
 
 def _kinds(truths: Mapping[Key, Truth], points: Sequence[JudgedPoint]) -> Iterable[KindFigures]:
@@ -171,11 +202,11 @@ def _disagreements(truths: Mapping[Key, Truth], points: Iterable[JudgedPoint]) -
             reason=point.reason,
         )
         for point in points
-        if (truth := truths[point.run, point.criterion]).label != point.label
+        if (truth := truths[_key(point)]).label != point.label
     ]
     # An undeserved hit is the worst mistake: it lets an agent pass. What all people say counts before a majority.
-    worst = (Label.HIT, Label.MISS, Label.UNSURE)
-    return sorted(found, key=lambda each: (worst.index(Label(each.said)), len({*each.people.values()}), -each.weight))
+    worst = {Label.HIT.value: 0, Label.MISS.value: 1}
+    return sorted(found, key=lambda each: (worst.get(each.said, 2), len({*each.people.values()}), -each.weight))
 
 
 def calibration_of(
@@ -195,6 +226,8 @@ def calibration_of(
     return Calibration(
         found.judge.name,
         dict(found.judge.prompts),
+        votes=found.judge.votes,
+        hard=found.hard,
         items=found.accuracy.items,
         cases=found.cases,
         left_out=found.errors,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.journal.kept_cases import stored_case
-from viva.journal.reader import StoredRun, read_runs
-from viva.journal.writer import Damage
+from viva.journal.reader import StoredRun
+from viva.judge.calibration.conversations import conversation_digest
 from viva.judge.calibration.store import judge_prompts
+from viva.judge.scoring_points.voting import elected
 from viva.records.run_record import Setting
 from viva.records.transcript import Step, Transcript
-from viva.records.verdict import Insight, Verdict
+from viva.records.verdict import CODE, Insight, Verdict, is_by_rule
 from viva.records.wording import SCORING_POINTS
-
-CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,8 @@ class JudgeIdentity:
     """`code`, or the model's name."""
     prompts: tuple[tuple[str, str], ...] = ()
     """Name and hash of each prompt of a model."""
+    votes: int = 1
+    """Maximum number of votes of each model on a point: several votes are another judge than one."""
 
     @property
     def is_model(self) -> bool:
@@ -52,6 +53,8 @@ class JudgedPoint:
     """Whether the point has `eval_code`."""
     length: int
     """Characters of the conversation and its steps, as the journal has them."""
+    conversation: str = ""
+    """The digest of the conversation."""
 
 
 def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[JudgedPoint]:
@@ -65,9 +68,9 @@ def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[Judge
     if insight is None:
         return
     coded = {point.id for point in case.scoring_points if point.eval_code} if case is not None else set()
-    length = transcript_length(stored.transcript)
+    length, conversation = transcript_length(stored.transcript), conversation_digest(stored.transcript)
     for verdict in insight.verdicts:
-        said = list(_said(verdict))
+        said = list(_said(verdict, stored.setting))
         has_code = verdict.criterion in coded or any(by == CODE for by, _, _ in said)
         for by, label, reason in said:
             yield JudgedPoint(
@@ -82,25 +85,8 @@ def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[Judge
                 weight=verdict.weight,
                 has_code=has_code,
                 length=length,
+                conversation=conversation,
             )
-
-
-def read_judged_points(
-    folder: Path, run: str | None, wanted: Callable[[str], bool], damage: Damage
-) -> Iterator[JudgedPoint]:
-    """Yield what was said about the scoring points of the runs of a journal.
-
-    Args:
-        folder: The journal's folder.
-        run: The id of the only run to read; None for all.
-        wanted: Tells of the id of a run whether to read it.
-        damage: Counts the lines that had to be skipped.
-
-    Raises:
-        JournalError: there is no journal, or no such run in it.
-    """
-    for stored in read_runs(folder, run, damage, wanted=wanted):
-        yield from judged_points(stored, case_of(stored))
 
 
 def case_of(stored: StoredRun) -> Case | None:
@@ -116,19 +102,24 @@ def scoring_insight(insights: tuple[Insight, ...]) -> Insight | None:
     return next((each for each in insights if each.evaluator == SCORING_POINTS), None)
 
 
-def _said(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
-    """Yield who said what and why: the verdict's judge, and a model that only voted beside the code."""
+def _said(verdict: Verdict, setting: Setting) -> Iterator[tuple[str, str, str]]:
+    """Yield who said what and why: the verdict's judge, and the majority of models that only voted beside the code."""
+    if is_by_rule(verdict):
+        return
     yield verdict.by, verdict.label, verdict.reason
-    if verdict.by == CODE:
-        models = [vote for vote in verdict.votes if vote.judge != CODE]
-        if models and len({vote.label for vote in models}) == 1:
-            yield models[0].judge, models[0].label, models[0].reason
+    models = [vote for vote in verdict.votes if vote.judge != CODE] if verdict.by == CODE else []
+    if models:
+        planned = max(len(models), max(1, len(setting.judge_models)) * setting.judge_votes)
+        label = elected([vote.label for vote in models], planned).value
+        first = next((vote for vote in models if vote.label == label), models[0])
+        yield first.judge, label, first.reason
 
 
 def _identity(by: str, setting: Setting) -> JudgeIdentity:
     if by == CODE:
         return JudgeIdentity(CODE)
-    return JudgeIdentity(setting.judge_model or by, tuple(judge_prompts(setting.prompts).items()))
+    prompts = tuple(judge_prompts(setting.prompts).items())
+    return JudgeIdentity(setting.judge_model or by, prompts, setting.judge_votes)
 
 
 def transcript_length(transcript: Transcript) -> int:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from viva.records.run_record import RunRecord
-from viva.records.verdict import Label, Verdict
+from viva.records.verdict import Label, Verdict, is_by_rule, is_model
 from viva.records.wording import SCORING_POINTS
-from viva.statistics.calibration.points import CODE
 from viva.statistics.scores import passes
 
 _DOUBTFUL = frozenset({"judges-disagree", "model-unsure", "quote-not-found"})
@@ -60,7 +59,7 @@ def _worth(verdict: Verdict, verdicts: Sequence[Verdict], threshold: float) -> f
     doubtful = verdict.label not in (Label.HIT, Label.MISS) or bool(_DOUBTFUL.intersection(verdict.flags))
     worth = _VOTES * max(2 * split, float(doubtful))
     worth += _GATE if _decides(verdict, verdicts, threshold) else 0.0
-    return worth + (_MODEL if verdict.by != CODE or any(vote.judge != CODE for vote in verdict.votes) else 0.0)
+    return worth + (_MODEL if is_model(verdict.by) or any(is_model(vote.judge) for vote in verdict.votes) else 0.0)
 
 
 def _decides(verdict: Verdict, verdicts: Sequence[Verdict], threshold: float) -> bool:
@@ -81,7 +80,8 @@ def sample(found: Iterable[Candidate], most: int | None) -> list[Candidate]:
         found: The candidates.
         most: Maximum number; None for all.
     """
-    left = sorted(found, key=_by_lot)
+    # A label on a point that nobody judged says nothing about a judge.
+    left = sorted((each for each in found if most is None or not is_by_rule(each.verdict)), key=_by_lot)
     chosen: list[Candidate] = []
     cases: Counter[str] = Counter()
     said: Counter[str] = Counter()

@@ -27,6 +27,7 @@ def calibration_of_tried(
         at: When, in UTC.
         journals: The names of the journals that were labelled; empty for a set.
     """
+    hard = {(item.id, each.point.id) for item in labelled.items for each in item.points if each.hard}
     pairs = [_pair(each) for each in figures.points if each.verdict != Label.ERROR]
     agreement, accuracy = agreement_of(pairs), accuracy_of(pairs)
     kappa_interval = agreement.kappa_interval
@@ -34,6 +35,7 @@ def calibration_of_tried(
         figures.model,
         prompt_hashes(),
         items=len(pairs),
+        hard=len({(each.item, each.criterion) for each in figures.points if each.verdict != Label.ERROR} & hard),
         cases=agreement.clusters,
         left_out=figures.errors,
         journals=journals,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from viva.judge.calibration.store import judge_prompts
 from viva.records.run_record import RunRecord
+from viva.records.verdict import is_model
 from viva.records.wording import SCORING_POINTS
-from viva.statistics.calibration.points import CODE
 
 MOST_JUDGES = 100
 
@@ -21,32 +21,34 @@ class JudgeUse:
     prompts: tuple[tuple[str, str], ...]
     """Name and hash of each of its prompts for scoring points."""
     runs: int
+    votes: int = 1
+    """Maximum number of votes of each model on a point."""
 
 
 class JudgeTallies:
-    """Counts the runs whose scoring points a model judged, by model and prompts."""
+    """Counts the runs whose scoring points a model judged, by model, prompts and votes."""
 
     def __init__(self) -> None:
-        self._runs: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._runs: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
 
     def add(self, record: RunRecord) -> None:
         """Add one run."""
         model = record.setting.judge_model
         if model is None or not _is_judged_by_model(record):
             return
-        key = model, tuple(judge_prompts(record.setting.prompts).items())
+        key = model, tuple(judge_prompts(record.setting.prompts).items()), record.setting.judge_votes
         if key in self._runs or len(self._runs) < MOST_JUDGES:
             self._runs[key] = self._runs.get(key, 0) + 1
 
     def uses(self) -> tuple[JudgeUse, ...]:
         """Return the judges, those of most runs first."""
-        found = [JudgeUse(model, prompts, runs) for (model, prompts), runs in self._runs.items()]
+        found = [JudgeUse(model, prompts, runs, votes) for (model, prompts, votes), runs in self._runs.items()]
         return tuple(sorted(found, key=lambda each: -each.runs))
 
 
 def _is_judged_by_model(record: RunRecord) -> bool:
     return any(
-        verdict.by != CODE
+        is_model(verdict.by)
         for insight in record.insights
         if insight.evaluator == SCORING_POINTS
         for verdict in insight.verdicts

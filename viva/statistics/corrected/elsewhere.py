@@ -8,10 +8,12 @@ harder to judge), which labels of these very runs do not need.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
-from viva.records.wording import SCORING_POINTS, counted
+from viva.records.verdict import is_by_rule, is_model
+from viva.records.wording import SCORING_POINTS
+from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.cells import natural
 from viva.statistics.corrected.clusters import CaseSums
 from viva.statistics.corrected.figures import FEWEST_LABELLED, CorrectedScore, CorrectedTallies
@@ -36,6 +38,8 @@ class MeasuredJudge:
     """Labelled points."""
     settings: Mapping[str, frozenset[str]]
     """How the judge was set: kind, model, and the hash of each prompt."""
+    truths: Truths = field(default_factory=Truths)
+    """What people say about them."""
     notes: tuple[str, ...] = ()
     """Labels that could not be used, in words."""
     kinds: frozenset[str] = frozenset()
@@ -44,10 +48,7 @@ class MeasuredJudge:
     @property
     def refused(self) -> str:
         """Return why nothing can be corrected, whatever the new runs are; empty if it can be."""
-        labelled = len(self.cases)
-        if labelled < FEWEST_LABELLED:
-            return f"labels of {counted(labelled, 'case')}; a corrected score requires {FEWEST_LABELLED}"
-        return ""
+        return self.truths.refusal(len(self.cases), FEWEST_LABELLED)
 
 
 def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> MeasuredJudge:
@@ -72,6 +73,7 @@ def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> 
         tallies.labelled_cases(),
         sum(each.labels for each in found),
         {name: frozenset(values) for name, values in settings.items()},
+        truths,
         found[0].notes if found else (),
         frozenset(kinds),
     )
@@ -121,7 +123,7 @@ class MeasuredTallies:
         mean = None if refused else rogan_gladen(cases, self._judge.cases)
         accuracy = accuracy_of(self._judge.cases)
         if mean is None and not refused:
-            refused = "the labels do not show that the judge is better than chance"
+            refused = f"by the labels, the judge is {NOT_SHOWN}"
         return CorrectedScore(
             agent=agent,
             raw=sum(case.other_judged for case in cases) / runs,
@@ -144,9 +146,9 @@ def _kinds(record: RunRecord, labelled: Collection[str] | None = None) -> set[st
     """Return who judged the scoring points of a run, or those of them that are labelled."""
     insight = primary_insight(record)
     return {
-        "code" if verdict.by == "code" else "a model"
+        "a model" if is_model(verdict.by) else "code"
         for verdict in (() if insight is None else insight.verdicts)
-        if labelled is None or verdict.criterion in labelled
+        if not is_by_rule(verdict) and (labelled is None or verdict.criterion in labelled)
     }
 
 

@@ -18,6 +18,7 @@ from viva.statistics.scores import primary_insight, score_of
 
 FEWEST_LABELLED = 20
 """Minimum number of labelled cases: with fewer, the intervals are not what they claim to be."""
+_DOUBLED = "several journals here have runs with these ids: correct the score of one journal at a time, by its labels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,6 @@ class CorrectedTallies:
         self._agents: dict[str, _AgentSums] = {}
         self._seen: set[str] = set()
         self._twice = 0
-        self._older = 0
         self._matched = 0
 
     def add(self, record: RunRecord) -> None:
@@ -90,9 +90,6 @@ class CorrectedTallies:
             sums.whole += bool(insight is not None and insight.verdicts)
             case.add_other(1.0, scored.score)
             return
-        if self._truths.oldest.get(record.id, math.inf) < record.timing.started:
-            self._older += len(labelled)
-            labelled = {}
         for verdict, share in zip(insight.verdicts, shares, strict=True):
             judged = float(verdict.label == Label.HIT)
             truth = labelled.get(verdict.criterion)
@@ -109,7 +106,7 @@ class CorrectedTallies:
             return ()
         notes = tuple(self._notes(self._truths))
         return tuple(
-            _corrected(agent, self._agents[agent], notes, doubled=self._twice > 0)
+            _corrected(agent, self._agents[agent], notes, self._truths, doubled=self._twice > 0)
             for agent in sorted(self._agents, key=natural)
         )
 
@@ -123,15 +120,9 @@ class CorrectedTallies:
         return tuple(found.values())
 
     def _notes(self, truths: Truths) -> list[str]:
-        notes = []
-        labelled = sum(len(points) for points in truths.points.values())
-        if self._older:
-            notes.append(f"labels older than their run, so about another conversation: {self._older}, not used")
-        if (unused := labelled - self._matched - self._older) > 0:
-            notes.append(f"labels of points that no counted run here has: {unused}, not used")
-        if truths.undecided:
-            notes.append(f"points of which the raters are unsure or divided: {truths.undecided}, not used")
-        return notes
+        unused = sum(len(points) for points in truths.points.values()) - self._matched
+        words = f"{counted(unused, 'labelled point')} that no counted run here has: not used"
+        return [*([words] if unused > 0 else []), *truths.notes()]
 
 
 class _AgentSums:
@@ -161,7 +152,9 @@ def shares_of(insight: Insight, score: float) -> Sequence[float] | None:
     return shares if abs(hit - score) < 1e-6 else None
 
 
-def _corrected(agent: str, sums: _AgentSums, notes: tuple[str, ...], *, doubled: bool) -> CorrectedScore:
+def _corrected(
+    agent: str, sums: _AgentSums, notes: tuple[str, ...], truths: Truths, *, doubled: bool
+) -> CorrectedScore:
     cases = list(sums.cases.values())
     labelled = sum(case.weight > 0 for case in cases)
     if sums.whole:
@@ -173,7 +166,7 @@ def _corrected(agent: str, sums: _AgentSums, notes: tuple[str, ...], *, doubled:
         cases=len(cases),
         labelled_cases=labelled,
         labels=sums.labels,
-        refused=_refusal(labelled, doubled=doubled),
+        refused=_DOUBLED if doubled else truths.refusal(labelled, FEWEST_LABELLED),
         notes=notes,
     )
     if found.refused:
@@ -185,13 +178,3 @@ def _corrected(agent: str, sums: _AgentSums, notes: tuple[str, ...], *, doubled:
     if binary is not None:
         found = replace(found, binary=binary.value, binary_low=binary.low, binary_high=binary.high)
     return found
-
-
-def _refusal(labelled: int, *, doubled: bool) -> str:
-    if doubled:
-        return (
-            "several journals have runs with these ids, and a label names its run by id: use the labels of one journal"
-        )
-    if labelled < FEWEST_LABELLED:
-        return f"labels of {counted(labelled, 'case')}; a corrected score requires {FEWEST_LABELLED}"
-    return ""

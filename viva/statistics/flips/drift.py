@@ -44,6 +44,8 @@ class Flip:
     """1 for a better verdict, -1 for a worse one, 0 if neither is known."""
     by_model: bool = True
     """False if code judged it both times."""
+    by_rule: bool = False
+    """Whether it followed from a rule on either side, without anybody being asked; then it is not tested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,10 @@ class Drift:
     points: int
     """Points with a verdict on both sides."""
     tested: int
-    """Those that a model judged on either side, which the tests are about; all points if there is none."""
+    """Those that a model judged on either side, which the tests are about; if there is none, those that code judged.
+    A point that a rule decided on either side is in neither."""
+    ruled: int = 0
+    """Points that a rule decided on either side."""
     flips: tuple[Flip, ...] = ()
     """All flips, in the order of the runs."""
     lost: int = 0
@@ -99,10 +104,11 @@ def drift_between(before: Judgings, after: Judgings) -> Drift:
     same = {run for run in runs if before.conversations[run] == after.conversations[run]}
     old, new = _judged(before, same), _judged(after, same)
     both = [key for key in new if key in old]
-    of_models = [key for key in both if old[key].by_model or new[key].by_model]
-    flips = tuple(_flip(key, old[key], new[key]) for key in both if old[key].label != new[key].label)
-    tested = of_models or both
-    counted = [flip for flip in flips if flip.by_model or not of_models]
+    # What a rule makes of another verdict is no judgement of its own: it would count that verdict's flip once more.
+    asked = [key for key in both if not (old[key].by_rule or new[key].by_rule)]
+    tested = [key for key in asked if old[key].by_model or new[key].by_model] or asked
+    flipped = {key: _flip(key, old[key], new[key]) for key in both if old[key].label != new[key].label}
+    counted = [flipped[key] for key in tested if key in flipped]
     better, worse = (sum(flip.direction == way for flip in counted) for way in (1, -1))
     votes = [point.repeated for side in (old, new) for point in side.values() if point.repeated is not None]
     different = sum(first != second for first, second in votes)
@@ -115,7 +121,8 @@ def drift_between(before: Judgings, after: Judgings) -> Drift:
         others=len(runs) - len(same),
         points=len(both),
         tested=len(tested),
-        flips=flips,
+        ruled=len(both) - len(asked),
+        flips=tuple(flipped.values()),
         lost=len(old) - len(both),
         gained=len(new) - len(both),
         better=better,
@@ -145,6 +152,7 @@ def _flip(key: PointKey, old: KeptVerdict, new: KeptVerdict) -> Flip:
         after=new.label,
         direction=_direction(old, new),
         by_model=old.by_model or new.by_model,
+        by_rule=old.by_rule or new.by_rule,
     )
 
 

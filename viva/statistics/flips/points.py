@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from viva.judge.exam.kinds import EXAM
 from viva.records.run_record import RunRecord
-from viva.records.verdict import Label, Verdict
+from viva.records.verdict import CODE, Label, Verdict, is_by_rule, is_model
 from viva.records.wording import judge_words
 
-BY_CODE = "code"
 EXAMINERS_PROMPTS = ("examiner", "persona", "strategy")
 """The first words of the names of prompts that no judge is asked with."""
 
@@ -41,6 +40,8 @@ class KeptVerdict:
     label: str
     score: float | None
     by_model: bool
+    by_rule: bool = False
+    """Whether nobody was asked, so that the verdict says nothing about a judge."""
     repeated: tuple[str, str] | None = None
     """The first two votes of one model, if it judged more than once."""
 
@@ -100,15 +101,24 @@ def _points(record: RunRecord) -> Iterator[tuple[PointKey, KeptVerdict]]:
         for verdict in insight.verdicts:
             subject = "" if verdict.subject == record.id else verdict.subject
             key = PointKey(record.id, insight.evaluator, subject, verdict.criterion)
-            model = verdict.by != BY_CODE
-            yield key, KeptVerdict(record.subject, verdict.label, verdict.score, model, repeated_votes(verdict))
+            yield (
+                key,
+                KeptVerdict(
+                    record.subject,
+                    verdict.label,
+                    verdict.score,
+                    is_model(verdict.by),
+                    is_by_rule(verdict),
+                    repeated_votes(verdict),
+                ),
+            )
 
 
 def repeated_votes(verdict: Verdict) -> tuple[str, str] | None:
     """Return the labels of the first two votes by one model: what the same question was answered twice."""
     first: dict[str, str] = {}
     for vote in verdict.votes:
-        if vote.judge == BY_CODE or vote.label == Label.ERROR:
+        if vote.judge == CODE or vote.label == Label.ERROR:
             continue
         if vote.judge in first:
             return first[vote.judge], vote.label

@@ -252,6 +252,29 @@ def test_sub_agents_are_found_by_instance_and_by_the_call_that_started_them() ->
     assert found["nobody-introduced"].usage.input_tokens == 3
 
 
+def test_an_instance_is_the_sub_agent_that_its_call_started() -> None:
+    events = [
+        event("tool.execution_start", 1, toolCallId="call", toolName="task"),
+        event("subagent.started", 2, agentName="explore", toolCallId="call"),
+        event("assistant.usage", 3, "agent-7", model="m", inputTokens=7000, outputTokens=400, parentToolCallId="call"),
+        event("assistant.usage", 4, "agent-7", model="m", inputTokens=40, outputTokens=10),
+    ]
+    found = collected(events).snapshot().subagents
+    assert list(found) == ["explore"]
+    assert (found["explore"].started, found["explore"].usage.tokens) == (1, 7450)
+
+
+def test_a_sub_agent_that_starts_another_keeps_its_own_name() -> None:
+    events = [
+        event("subagent.started", 1, "outer-1", agentName="outer", toolCallId="a"),
+        event("subagent.started", 2, "outer-1", agentName="inner", toolCallId="b"),
+        event("assistant.usage", 3, "outer-1", model="m", inputTokens=3, outputTokens=1),
+        event("assistant.usage", 4, "inner-1", model="m", inputTokens=5, outputTokens=1, parentToolCallId="b"),
+    ]
+    found = collected(events).snapshot().subagents
+    assert {name: share.usage.input_tokens for name, share in found.items()} == {"outer": 3, "inner": 5}
+
+
 def test_a_message_in_parts_is_one_text_and_two_messages_are_two() -> None:
     events = [
         event("user.message", 1, content="q"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -123,10 +124,95 @@ def test_the_spans_that_vivas_own_sink_makes_of_a_run_are_not_counted_once_more(
     assert spans.collector.snapshot() == EvalCollector().snapshot()
 
 
+def agent_span(name: str) -> dict[str, str]:
+    return {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+
+
+def chat_span(**more: Any) -> dict[str, Any]:
+    return {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", **more}
+
+
+USED = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 6}
+
+
+def test_an_agent_within_an_agent_is_a_sub_agent_and_siblings_are_not() -> None:
+    trace, spans = tracer()
+    with trace.start_as_current_span("invoke_agent boss", attributes=agent_span("boss")):
+        trace.start_span("chat", attributes=chat_span(**USED)).end()
+        tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask", "gen_ai.tool.call.id": "1"}
+        with (
+            trace.start_as_current_span("execute_tool ask", attributes=tool),
+            trace.start_as_current_span("invoke_agent expert", attributes=agent_span("expert")),
+        ):
+            trace.start_span("chat", attributes=chat_span(**USED)).end()
+            search = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+            trace.start_span("execute_tool", attributes=search).end()
+    with trace.start_as_current_span("invoke_agent boss", attributes=agent_span("boss")):
+        trace.start_span("chat", attributes=chat_span(**USED)).end()
+    snapshot = spans.collector.snapshot()
+    assert snapshot.usage.calls == 3
+    assert list(snapshot.subagents) == ["expert"]
+    expert = snapshot.subagents["expert"]
+    assert (expert.started, expert.usage.calls, expert.tool_calls, expert.failed) == (1, 1, 1, 0)
+
+
+def test_an_agent_that_crashed_before_any_call_leaves_a_run() -> None:
+    trace, spans = tracer()
+    spans.collector.begin_task("crash")
+    with (
+        pytest.raises(RuntimeError),
+        trace.start_as_current_span("invoke_agent boss", attributes=agent_span("boss")),
+    ):
+        raise RuntimeError("no key")
+    transcript = spans.collector.transcript()
+    assert spans.collector.snapshot().aborts == {"error": 1}
+    assert "no key" in (transcript.rounds[0].error or "")
+    with (
+        trace.start_as_current_span("invoke_agent boss", attributes=agent_span("boss")),
+        contextlib.suppress(RuntimeError),
+        trace.start_as_current_span("invoke_agent expert", attributes=agent_span("expert")),
+    ):
+        raise RuntimeError("no key")
+    assert spans.collector.snapshot().subagents["expert"].failed == 1
+    assert spans.collector.snapshot().aborts == {"error": 1}
+
+
+def test_two_model_spans_of_one_call_count_once_whichever_has_the_tokens() -> None:
+    trace, spans = tracer()
+    with trace.start_as_current_span("chat outer", attributes=chat_span(**USED)):
+        trace.start_span("chat inner", attributes=chat_span(**USED)).end()
+    with trace.start_as_current_span("chat outer", attributes=chat_span(**USED)):
+        trace.start_span("chat inner", attributes=chat_span()).end()
+    with trace.start_as_current_span("chat outer", attributes=chat_span()):
+        trace.start_span("chat inner", attributes=chat_span(**USED)).end()
+    assert spans.collector.snapshot().usage == Usage(60, 18, calls=3, cost=None)
+
+
+def test_the_token_counts_of_older_conventions_are_read() -> None:
+    trace, spans = tracer()
+    older = {"gen_ai.usage.prompt_tokens": 20, "gen_ai.usage.completion_tokens": 6}
+    trace.start_span("chat", attributes=chat_span(**older)).end()
+    assert spans.collector.snapshot().usage == Usage(20, 6, calls=1, cost=None)
+
+
+def test_the_span_of_an_observed_run_makes_no_agent_a_sub_agent() -> None:
+    from viva.sinks.otel.spans import VIVA
+
+    trace, spans = tracer()
+    own = {**agent_span("viva"), "gen_ai.provider.name": VIVA}
+    with (
+        trace.start_as_current_span("run", attributes=own),
+        trace.start_as_current_span("invoke_agent boss", attributes=agent_span("boss")),
+    ):
+        trace.start_span("chat", attributes=chat_span(**USED)).end()
+    assert spans.collector.snapshot().subagents == {}
+
+
 def test_a_span_that_cannot_be_read_stops_nothing() -> None:
     spans = GenAiSpans()
+    spans.on_start(SimpleNamespace())
     spans.on_end(SimpleNamespace())
-    assert spans.collector.snapshot().unknown == {"event (unreadable)": 1}
+    assert spans.collector.snapshot().unknown == {"event (unreadable)": 2}
 
 
 def told(rounds: tuple[Round, ...], **more: Any) -> Any:

@@ -7,6 +7,7 @@ read, what (`gaps.json`). `make/NAME.py` made them; `make soak` makes them again
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from tests.viva.recordings.frameworks.truth import FRAMEWORKS, NAMES, compare, k
 ROOT = Path(__file__).resolve().parents[4]
 MAKE = FRAMEWORKS / "make"
 LEAST_RIGHT = 0.95
-MOST_BYTES = 256 * 1024
+MOST_BYTES = 60_000
 
 
 def spans_of(folder: Path) -> Path:
@@ -33,7 +34,7 @@ def spans_of(folder: Path) -> Path:
 def test_what_the_script_put_in_comes_out(name: str) -> None:
     folder = FRAMEWORKS / name
     compared = compare(spans_of(folder), folder / "truth.json")
-    assert compared.wrong == known_gaps(folder)
+    assert compared.wrong == known_gaps(folder), "a gap that was closed is taken out of gaps.json"
 
 
 def test_nearly_all_steps_of_all_frameworks_are_read_right() -> None:
@@ -44,8 +45,8 @@ def test_nearly_all_steps_of_all_frameworks_are_read_right() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_is_small_and_names_no_machine(name: str) -> None:
     file = spans_of(FRAMEWORKS / name)
-    assert file.stat().st_size < MOST_BYTES
-    text = file.read_text()
+    assert file.stat().st_size <= MOST_BYTES
+    text = (gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()).decode()
     for folder in ("/work/", "/root/", "/home/", "/tmp/"):
         assert folder not in text
 
@@ -58,7 +59,7 @@ def test_recordings_that_are_made_now_say_the_same(name: str, tmp_path: Path) ->
     command = [python, "-P", MAKE / f"{name}.py", tmp_path]
     subprocess.run(command, check=True, env={**os.environ, **paths}, timeout=300)
     compared = compare(spans_of(tmp_path), tmp_path / "truth.json")
-    assert compared.wrong == known_gaps(FRAMEWORKS / name)
+    assert [wrong for wrong in compared.wrong if wrong not in known_gaps(FRAMEWORKS / name)] == []
 
 
 def environments() -> Path:

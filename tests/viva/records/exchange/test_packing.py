@@ -13,14 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.judge.view import show
-from viva.records.exchange import packing
+from viva.records.exchange import unpacking
+from viva.records.exchange.dictionaries import decompress
 from viva.records.exchange.exchanges import Exchange, KeptExchanges, PictureName, RequestMessage
-from viva.records.exchange.packing import pack, unpack
+from viva.records.exchange.packing import pack
 from viva.records.exchange.spoken_lines import SpokenNumbers, restored, spoken_lines
+from viva.records.exchange.unpacking import unpack
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
 TEXTS = st.text(st.sampled_from("ab \n\t\r\u2028é😀"), max_size=60)
-RULES = "Judge by the transcript alone. " * 60
+RULES = " ".join(f"Rule {secrets.token_hex(30)}." for _ in range(30))
 LONG = Transcript(
     tuple(
         Round(
@@ -45,7 +47,9 @@ def request(*texts: str | PictureName, system: str = RULES, answer: str = '{"ver
 
 def round_trip(exchanges: list[Exchange], spoken: list[str]) -> tuple[list[Exchange], KeptExchanges, dict[str, bytes]]:
     kept, files = pack(exchanges, spoken)
-    return unpack(kept, spoken, files.get), kept, files
+    read = unpack(kept, spoken, files.get)
+    assert (read.not_kept, read.not_shown) == (0, 0)
+    return list(read.exchanges), kept, files
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=6), st.lists(TEXTS, max_size=6))
@@ -89,7 +93,7 @@ def test_secrets_are_masked_in_requests_answers_and_errors(monkeypatch: pytest.M
     found, kept, files = round_trip([asked], [])
     assert "kx-91823-secret" not in json.dumps([each.answer + each.error for each in found])
     assert found[0].messages[1].text == "Use [SHOP_API_KEY] here."
-    plain = zlib.decompress(base64.b85decode(kept.content)) + b"".join(files.values())
+    plain = decompress(kept.dictionary, kept.content, 10**6) + b"".join(files.values())
     assert b"kx-91823-secret" not in plain
 
 
@@ -106,8 +110,8 @@ def test_a_missing_file_and_a_newer_form_are_named() -> None:
     kept, files = pack([request("Hello.")], [])
     with pytest.raises(ValueError, match=next(iter(files))):
         unpack(kept, [], lambda _: None)
-    with pytest.raises(ValueError, match=r"newer form \(2\)"):
-        unpack(replace(kept, form=2), [], files.get)
+    with pytest.raises(ValueError, match=r"newer form \(3\)"):
+        unpack(replace(kept, form=3), [], files.get)
 
 
 def forged(data: object) -> KeptExchanges:
@@ -144,4 +148,62 @@ def test_what_a_stranger_forged_is_refused_before_it_takes_memory(kept: KeptExch
 def test_more_than_may_be_read_is_never_packed_by_viva() -> None:
     from viva.judge.exchange.log import MOST_NOTED
 
-    assert 4 * MOST_NOTED < packing.MOST_JSON < packing.MOST_UNPACKED
+    assert 4 * MOST_NOTED < unpacking.MOST_JSON < unpacking.MOST_UNPACKED
+
+
+def repeated(text: str, references: int, calls: int = 1) -> KeptExchanges:
+    """One text to which requests refer many times."""
+    call = ["scoring_points", "s", "c", "m", 1, [["user", *[0] * references]], None, ""]
+    return forged({"texts": [[text]], "calls": [call] * calls})
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        repeated("x" * 1_000_000, 1_000),
+        repeated("x" * 40_000_000, 2),
+        repeated("", 200_000),
+        forged({"texts": [], "calls": [["e", "s", "c", "m", 1, [["user"]] * 200_000, None, ""]]}),
+    ],
+    ids=["many", "long", "pieces", "messages"],
+)
+def test_what_references_add_up_to_is_limited_and_said(kept: KeptExchanges) -> None:
+    read = unpack(kept, [], lambda _: None)
+    assert (read.exchanges, read.not_shown) == ((), 1)
+    assert "1 request not shown" in read.note()
+
+
+def test_requests_are_shown_as_far_as_they_fit_together() -> None:
+    length = unpacking.MOST_TOGETHER // 10
+    read = unpack(repeated("x" * length, 1, calls=12), [], lambda _: None)
+    assert (len(read.exchanges), read.not_shown) == (9, 3), "the words of a request count, too"
+    read = unpack(repeated("x", unpacking.MOST_PIECES // 10, calls=12), [], lambda _: None)
+    assert (len(read.exchanges), read.not_shown) == (9, 3), "and so does its role"
+
+
+def test_what_was_not_kept_is_said() -> None:
+    kept, files = pack([request("Hello.")], [], left_out=7)
+    assert "7 further requests not kept" in unpack(kept, [], files.get).note()
+
+
+OLD = (
+    "c-nQ3O>TrR427=}y>&Vr7`2OBqul|jBCx<}2vOqs6XNb;+BI1?_OtWyd4<qJ3S4ux4ZbHbl6@?F<|GbQ)yl%?L1)p%FY!V%MKP5#EN09^QjF-kM7b={q"
+    "$RLWcp4uE!&(Qg@xJ7toYbSi+Tuoe;9god(_&&xHf^m4{7Z29;Y5Cb`}njF&p|WQBHfh|HM&hvdLP10-JtYK<~aVOg`+NFk+1Qs(mU;8hAyyAJ&S_Fo_"
+    "B<6p}gzh*^gA-AEy*Ybe*j&{uqxv>wnMs!1Hq8*=;ZThH#4"
+)
+
+
+def test_what_the_first_form_holds_is_read() -> None:
+    rules = "Judge by the transcript alone. " * 40
+    name = "texts/630a507170c7e959e4c144102e959fdd7e410f6240c2a47d1e17b0b095cd07fb.txt"
+    old = KeptExchanges(form=1, calls=2, digest="146fd578b3204570", content=OLD, shared=(name,))
+    read = unpack(old, ["Hello, this is line one."], {name: rules.encode()}.get)
+    assert [each.criterion for each in read.exchanges] == ["p1", "p2"]
+    for number, each in enumerate(read.exchanges, 1):
+        asked, picture = each.messages[1].parts
+        assert each.messages[0].parts == (rules,)
+        assert asked == (
+            "The transcript:\n    Hello, this is line one.\n\n"
+            f"Statement {number}: it greets the person politely and in plain words."
+        )
+        assert picture == PictureName("images/x.png")

@@ -6,12 +6,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.model_server import Play
 from tests.scripted_judges import ScriptedModel, always_no, always_yes, at_random, by_the_letter, gullible
 from viva.judge.calibration.judging import TriedPoint, judge_set
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
 from viva.records.transcript import Usage
+from viva.reports.console.judges import judges_report
+from viva.statistics.agreement.chance import NO_BETTER
 from viva.statistics.agreement.judges import JudgeFigures, judge_figures
 
 
@@ -50,7 +53,7 @@ async def test_a_judge_that_always_says_yes_is_no_better_than_chance() -> None:
     found = await figures_of(always_yes)
     assert found.whole.accuracy == count("hit") / builtin().size
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=1e-12)
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
     assert found.hostile is not None
     assert found.honest is not None
     assert (found.hostile.undue, found.hostile.withheld) == (1.0, 0.0)
@@ -63,7 +66,7 @@ async def test_a_judge_that_always_says_no_is_no_better_than_chance() -> None:
     found = await figures_of(always_no)
     assert found.whole.accuracy == count("miss") / builtin().size
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=1e-12)
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
     assert found.hostile is not None
     assert (found.hostile.undue, found.hostile.withheld) == (0.0, 1.0)
 
@@ -72,7 +75,7 @@ async def test_a_judge_that_throws_a_coin_is_no_better_than_chance() -> None:
     found = await figures_of(at_random(7))
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=0.1)
     assert 0.35 < found.whole.accuracy < 0.6
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
 
 
 async def test_a_judge_that_believes_agents_is_found_out_by_the_hostile_ones() -> None:
@@ -102,6 +105,14 @@ def test_undeserved_hits_come_first_among_disagreements_and_the_heaviest_of_them
     found = judge_figures("m", points)
     assert [each.item for each in found.worst] == ["g", "f", "e", "d", "c", "b"]
     assert found.errors == 1
+    assert [each.label for each in found.accuracy.labels] == ["hit", "miss", "unsure"]
+    assert found.accuracy.items == 7, "an error counts as wrong"
+    console = Console(width=120)
+    with console.capture() as shown:
+        console.print(judges_report(LabelledSet("s", ()), [found]))
+    said = " ".join(shown.get().split())
+    assert "without a verdict: b: hit is right, the judge gave no verdict" in said
+    assert "the worst disagreements: g: miss is right, the judge says hit" in said
 
 
 def test_weights_count_in_what_was_gained_and_withheld() -> None:

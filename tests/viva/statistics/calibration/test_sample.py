@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from viva.records.run_record import Outcome, RunRecord
@@ -71,3 +72,11 @@ def test_the_sample_does_not_depend_on_the_order_of_the_runs_and_keeps_each_run_
 def _grouped(chosen: list[Candidate]) -> bool:
     order = [each.run for each in chosen]
     return all(order.index(run) + order.count(run) == len(order) - order[::-1].index(run) for run in order)
+
+
+def test_a_sample_has_no_points_that_nobody_judged() -> None:
+    ruled = replace(_verdict("ruled", "miss"), by="rule", flags=("requirement-unmet",))
+    old = replace(_verdict("old", "miss"), by="code", flags=("requirement-unmet",))
+    runs = [_run("a", _verdict("judged"), ruled, old)]
+    assert _first(runs, 3) == ["judged"]
+    assert len(sample(candidates(FOLDER, runs, 1.0), None)) == 3, "whoever labels whole runs labels these, too"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.corrected import DESIGNS, SCORES, Tally, simulate, suite, with_accuracy_elsewhere
-from viva.judge.calibration.label_files import HumanLabel
+from viva.judge.calibration.label_files import NAMED, RANDOM, SAMPLE, HumanLabel
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight, Label, Verdict
 from viva.statistics.corrected.clusters import CaseSums, CorrectedMean
@@ -200,8 +200,8 @@ def run(case: int, labels: Sequence[str], *, started: float = 0.0, score: float 
     )  # fmt: skip
 
 
-def said(case: int, criterion: str, label: str, rater: str = "ann", at: str = "") -> HumanLabel:
-    return HumanLabel(rater, f"c{case}-1", criterion, label, at=at)
+def said(case: int, criterion: str, label: str, rater: str = "ann", chosen: str = RANDOM) -> HumanLabel:
+    return HumanLabel(rater, f"c{case}-1", criterion, label, chosen=chosen)
 
 
 def corrected(records: Sequence[RunRecord], labels: Sequence[HumanLabel]) -> tuple[Figures, CorrectedScore]:
@@ -238,28 +238,50 @@ def test_what_raters_are_divided_on_is_not_used_and_told() -> None:
     labels += [said(2, "p1", "miss"), said(2, "p1", "miss", "bob"), said(2, "p1", "hit", "eve")]
     _, found = corrected(records, labels)
     assert found.labels == 26
-    assert found.notes == ("points of which the raters are unsure or divided: 2, not used",)
+    assert found.notes == ("2 points of which the raters are unsure or divided: not used",)
 
 
-def test_labels_of_other_runs_and_of_earlier_conversations_are_not_used_and_told() -> None:
-    # A case, an agent and a trial have the same run id in every suite: labels of an older one would be wrong.
-    records = [run(case, ["hit"], started=1_000_000.0) for case in range(30)]
-    labels = [
-        said(case, "p0", "miss", at="1970-01-01T00:00:00Z" if case < 5 else "2026-11-22T23:30:00Z")
-        for case in range(30)
-    ]
+def test_labels_of_points_that_no_run_has_are_not_used_and_told() -> None:
+    records = [run(case, ["hit"]) for case in range(30)]
+    labels = [said(case, "p0", "miss") for case in range(30)]
     _, found = corrected(records, [*labels, said(77, "p0", "hit"), said(6, "p9", "hit")])
-    assert found.labels == 25
-    assert found.notes == (
-        "labels older than their run, so about another conversation: 5, not used",
-        "labels of points that no counted run here has: 2, not used",
+    assert found.labels == 30
+    assert found.notes == ("2 labelled points that no counted run here has: not used",)
+
+
+def test_points_that_were_not_chosen_at_random_correct_nothing() -> None:
+    records = [run(case, ["hit", "hit"]) for case in range(40)]
+    at_random = [said(case, "p0", "hit") for case in range(25)]
+    hard = [said(case, "p1", "miss", chosen=SAMPLE if case % 2 else NAMED) for case in range(40)]
+    _, found = corrected(records, [*at_random, *hard])
+    assert (found.labels, found.value) == (25, 1.0)
+    (note,) = found.notes
+    assert note.startswith("40 labelled points were not chosen at random (viva label --sample, or one run): not used")
+    assert note.endswith("25 chosen at random")
+    _, alone = corrected(records, hard)
+    assert alone.refused == (
+        "labels of 0 cases chosen at random; a corrected score requires 20 (viva label without --sample)"
     )
+    # A point that one person drew at random is random, whoever else labelled it.
+    _, both = corrected(records, [*at_random, *(said(case, "p0", "hit", "bob", SAMPLE) for case in range(25))])
+    assert (both.labels, both.notes) == (25, ())
+
+
+def test_labels_that_do_not_say_how_they_were_chosen_are_used_and_told() -> None:
+    records = [run(case, ["hit"]) for case in range(25)]
+    _, found = corrected(records, [said(case, "p0", "hit", chosen="") for case in range(25)])
+    assert found.notes == ("the labels of 25 points do not say how they were chosen: taken as chosen at random",)
+
+
+def test_no_labels_at_all_are_said_to_be_none() -> None:
+    _, found = corrected([run(0, ["hit"])], [])
+    assert found.refused == "the label file holds no labels"
 
 
 def test_the_same_run_in_two_journals_is_refused() -> None:
     records = [run(case, ["hit"]) for case in range(30)] * 2
     _, found = corrected(records, [said(case, "p0", "hit") for case in range(30)])
-    assert "use the labels of one journal" in found.refused
+    assert "one journal at a time" in found.refused
 
 
 def test_a_run_whose_score_is_no_weighted_share_counts_as_judged_and_is_told() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,14 @@ from tests.viva.conftest import Desk
 from tests.viva.reports.conftest import WRITERS
 from tests.viva.reports.made import write_run
 from viva.cli.commands.report import command
-from viva.cli.label_options import truths_from
+from viva.cli.label_options import labels_from
+from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, run_id
+from viva.judge.calibration.conversations import conversation_digest
 from viva.reports.journals import joined
 
 AGENT = "agents.py:One"
+AT = "2026-11-22T23:30:00Z"
 HELLO = "def get_reply_from_agent(self, message): return 'Hello.'"
 
 
@@ -32,7 +36,7 @@ def journal(folder: Path, cases: int = 30, hits: tuple[bool, ...] = (True, True)
 def labels(folder: Path, cases: int = 25, label: str = "miss") -> Path:
     path = folder / "labels.jsonl"
     lines = [
-        {"rater": "ann", "run": run_id(f"case {case}", AGENT, 1), "criterion": f"p{point}", "label": given}
+        {"rater": "ann", "run": run_id(f"case {case}", AGENT, 1), "criterion": f"p{point}", "label": given, "at": AT}
         for case in range(cases)
         for point, given in ((0, label), (1, "hit"))
     ]
@@ -47,10 +51,13 @@ def viva_report(*arguments: str | Path) -> Result:
 @pytest.mark.parametrize("kind", ["console", "markdown", "html"])
 def test_every_report_shows_the_corrected_score_beneath_the_raw_one(tmp_path: Path, kind: str) -> None:
     out = io.StringIO()
-    WRITERS[kind](joined([str(journal(tmp_path))], truths=truths_from([labels(tmp_path)])), out)
+    WRITERS[kind](joined([str(journal(tmp_path))], labels=labels_from([labels(tmp_path)], gated=False)), out)
     told = " ".join(html.unescape(out.getvalue()).split())
     assert "0.50 (95 %: 0.31-0.69), as judged 1.00; 50 labelled points in 25 of 30 cases" in told
-    assert "recognizes 100% of the hits and 0% of the misses, which does not show that it is better than chance" in told
+    assert (
+        "recognizes 100% of the hits and 0% of the misses; it is not shown to be better than chance: label more points"
+        in told
+    )
 
 
 def test_the_json_report_has_the_figures_and_without_labels_it_is_as_before(tmp_path: Path) -> None:
@@ -103,13 +110,19 @@ def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path) -> None:
 def test_judging_again_can_be_gated_by_labels(desk: Desk) -> None:
     record = desk.run("same_number_in_two_files")
     criterion = record["insights"][0]["verdicts"][0]["criterion"]
-    line = {"rater": "ann", "run": record["id"], "criterion": criterion, "label": "hit", "at": "2999-01-01T00:00:00Z"}
+    now = datetime.now(UTC).isoformat()
+    line = {"rater": "ann", "run": record["id"], "criterion": criterion, "label": "hit", "at": now}
     (desk.folder / "labels.jsonl").write_text(json.dumps(line))
     again = ("--sandbox", "process", "--labels", "labels.jsonl")
     told = desk.viva("judge", "journal", *again, "--out", "a", "--fail-under", "0.5", "--corrected", expect=3)
     assert "no corrected score: labels of 1 case;" in told.stderr
     plain = json.loads(desk.viva("judge", "journal", *again, "--out", "b", "--json", expect=0).stdout)
     assert [each["labels"] for each in plain["corrected"]] == [1]
+    (stored,) = read_runs(desk.folder / "journal")
+    for digest, used in ((conversation_digest(stored.transcript), 1), ("0" * 16, 0)):
+        (desk.folder / "labels.jsonl").write_text(json.dumps({**line, "at": "", "conversation": digest}))
+        told = desk.viva("judge", "journal", *again, "--out", f"c{used}", "--json", expect=0).stdout
+        assert [each["labels"] for each in json.loads(told)["corrected"]] == [used]
 
 
 def test_a_suite_is_gated_by_the_judges_accuracy_on_an_earlier_labelled_journal(desk: Desk) -> None:
@@ -117,7 +130,7 @@ def test_a_suite_is_gated_by_the_judges_accuracy_on_an_earlier_labelled_journal(
         for case in range(25):
             write_run(written, f"case {case}", AGENT, hits=(True, False))
     lines = [
-        {"rater": "ann", "run": run_id(f"case {case}", AGENT, 1), "criterion": f"p{point}", "label": given}
+        {"rater": "ann", "run": run_id(f"case {case}", AGENT, 1), "criterion": f"p{point}", "label": given, "at": AT}
         for case in range(25)
         for point, given in ((0, "hit"), (1, "miss"))
     ]

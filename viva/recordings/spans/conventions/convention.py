@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viva.recordings.spans.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,5 @@ class Convention:
     keys: frozenset[str] = frozenset()
     scopes: tuple[str, ...] = ()
     translate: Callable[[SpanContent], SpanContent] | None = None
+    place: Callable[[Sequence[Span]], Sequence[Span]] | None = None
+    """Returns the spans of a trace with other parents, where spans are beside what they belong to; None for most."""

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from viva.recordings.spans.conventions import openllmetry, vercel_ai, written_as_read
+from viva.recordings.spans.conventions import (
+    agno,
+    crewai,
+    dspy,
+    google_adk,
+    mcp,
+    openllmetry,
+    smolagents,
+    strands,
+    vercel_ai,
+    written_as_read,
+)
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
+
+if TYPE_CHECKING:
+    from viva.recordings.spans.span import Span
 
 CONVENTIONS: tuple[Convention, ...] = (
     written_as_read.GEN_AI,
     written_as_read.OPENINFERENCE,
     openllmetry.OPENLLMETRY,
     vercel_ai.VERCEL_AI,
+    mcp.MCP,
+    agno.AGNO,
+    strands.STRANDS,
+    google_adk.GOOGLE_ADK,
+    smolagents.SMOLAGENTS,
+    crewai.CREWAI,
+    dspy.DSPY,
 )
 """All that are known. Each that translates is given what those before it have made of a span."""
 
@@ -33,11 +56,21 @@ def translated(content: SpanContent) -> SpanContent:
     return content
 
 
+def placed(spans: Sequence[Span]) -> Sequence[Span]:
+    """Return the spans of a trace, each below the span that it belongs to."""
+    for convention in _PLACED:
+        if any(not convention.keys.isdisjoint(span.attributes) for span in spans):
+            assert convention.place is not None
+            spans = convention.place(spans)
+    return spans
+
+
+_PLACED = tuple(convention for convention in CONVENTIONS if convention.place is not None)
 _TRANSLATED = tuple(convention for convention in CONVENTIONS if convention.translate is not None)
 _KEYS = frozenset(key for convention in _TRANSLATED for key in convention.keys)
 
 
-@cache
+@lru_cache(maxsize=1000)
 def _of_scope(scope: str) -> tuple[Convention, ...]:
     return tuple(
         convention for convention in _TRANSLATED if any(scope.startswith(begin) for begin in convention.scopes)

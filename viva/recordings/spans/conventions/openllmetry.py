@@ -11,6 +11,7 @@ from viva.recordings.spans.conventions.json_values import read_object, to_text
 
 _KIND = "traceloop.span.kind"
 _ARGUMENTS, _RESULT, _CALL_ID = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.call.id"
+_NAME = "gen_ai.tool.name"
 _INPUT, _OUTPUT = "traceloop.entity.input", "traceloop.entity.output"
 
 
@@ -20,6 +21,8 @@ def translate(content: SpanContent) -> SpanContent:
     if attributes.get(_KIND) != "tool":
         return content
     read: dict[str, Any] = {}
+    if _NAME not in attributes and attributes.get("traceloop.entity.name"):
+        read[_NAME] = attributes["traceloop.entity.name"]
     given = read_object(attributes.get(_INPUT))
     if "input_str" in given and {"metadata", "tags", "kwargs"} & set(given):
         inputs = given.get("inputs")

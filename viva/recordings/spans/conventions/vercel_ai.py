@@ -82,7 +82,7 @@ def _whole(operation: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     messages = prompt.get("messages", prompt.get("prompt"))
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
-    given = [_message(each) for each in messages or () if isinstance(each, Mapping)]
+    given = [_message(each) for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
     if given:
         read["gen_ai.input.messages"] = to_text(given)
     words = attributes.get("ai.response.text", attributes.get("ai.response.object"))

@@ -203,6 +203,7 @@
       verdict.asked.answers.map(([judge, vote, digest, answer]) => [
         el("h4", { dir: "auto" }, judge + (vote > 1 ? ", vote " + vote : "") + " · request " + digest),
         el("div", { class: "text mono", dir: "auto" }, answer)]),
+      verdict.asked.note ? el("p", { class: "note" }, verdict.asked.note) : null,
       verdict.asked.more ? el("p", { class: "note" }, verdict.asked.more + " more left out.") : null,
       el("p", { class: "note" }, "The whole exchange: ", el("code", { dir: "auto" }, data.replay + verdict.asked.how)));
   const pointOf = (data, paper, verdict, number, others) => el("li", { class: verdict.tone },

@@ -57,6 +57,9 @@ async def main() -> None:
         thread = ChatHistoryAgentThread()
         for task in CONVERSATION:
             await agent.get_response(script.play(task), thread=thread)
+        for task in (PLAIN, FAILING, PARALLEL):
+            async for _ in agent.invoke_stream(script.play(task)):
+                pass
 
 
 asyncio.run(main())

@@ -1,9 +1,9 @@
-// Asks the questions of `vercel_ai.py` with the AI SDK: whole, as a conversation, and streamed.
+// Asks the questions of `vercel_runs.py` with the AI SDK: whole, as a conversation, and streamed.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createOpenAI } from "@ai-sdk/openai";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { NodeSDK, resources, tracing } from "@opentelemetry/sdk-node";
-import { generateText, stepCountIs, streamText, tool } from "ai";
+import * as ai from "ai";
 import { z } from "zod";
 
 const given = JSON.parse(process.argv[2]);
@@ -24,11 +24,15 @@ const sdk = new NodeSDK({
 });
 sdk.start();
 
+const { generateText, streamText, tool } = ai;
+// Version 4 names these otherwise.
+const schema = (fields) => (ai.stepCountIs ? { inputSchema: z.object(fields) } : { parameters: z.object(fields) });
+const steps = ai.stepCountIs ? { stopWhen: ai.stepCountIs(5) } : { maxSteps: 5 };
 const weather = { Paris: "18 degrees", Rome: "25 degrees" };
 const tools = {
   get_weather: tool({
     description: "Tell the weather of a city.",
-    inputSchema: z.object({ city: z.string() }),
+    ...schema({ city: z.string() }),
     execute: async ({ city }) => {
       if (!(city in weather)) throw new Error(`no such city: ${city}`);
       return weather[city];
@@ -36,15 +40,15 @@ const tools = {
   }),
   convert: tool({
     description: "Convert degrees Celsius into another unit.",
-    inputSchema: z.object({ degrees: z.number(), unit: z.string() }),
+    ...schema({ degrees: z.number(), unit: z.string() }),
     execute: async ({ degrees, unit }) => `${Math.floor((degrees * 9) / 5) + 32} ${unit}`,
   }),
 };
 const common = {
-  model: createOpenAI({ baseURL: given.url, apiKey: "none" }).chat(given.model),
+  model: createOpenAI({ baseURL: given.url, apiKey: "none", compatibility: "strict" }).chat(given.model),
   system: given.system,
   tools,
-  stopWhen: stepCountIs(5),
+  ...steps,
   experimental_telemetry: { isEnabled: true },
 };
 
@@ -55,4 +59,13 @@ for (const content of given.conversation) {
   messages.push(...(await generateText({ ...common, messages })).response.messages);
 }
 for (const prompt of given.streamed) await streamText({ ...common, prompt }).consumeStream();
+const named = (functionId) => ({ ...common, experimental_telemetry: { isEnabled: true, functionId } });
+const ask_expert = tool({
+  description: "Ask an expert.",
+  ...schema({ question: z.string() }),
+  execute: async ({ question }) => (await generateText({ ...named("expert"), prompt: question })).text,
+});
+await generateText({ ...named("asker"), tools: { ...tools, ask_expert }, prompt: given.nested });
+const { tools: _, ...plain } = common;
+await ai.generateObject({ ...plain, mode: "json", schema: z.object({ degrees: z.number() }), prompt: given.object });
 await sdk.shutdown();

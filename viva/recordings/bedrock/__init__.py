@@ -1,0 +1,1 @@
+"""Traces of Amazon Bedrock's agents."""
