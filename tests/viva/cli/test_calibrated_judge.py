@@ -227,7 +227,10 @@ def test_points_that_the_judge_could_not_judge_are_listed_with_the_reason(judged
     edit(judged.folder / "runs/first", broken)
     shown = " ".join(judged.viva("calibrate", "ann.jsonl", "runs/first", expect=0).stdout.split())
     assert "left out: 1 point that it could not judge" in shown
-    assert "Points that it could not judge error, and people say miss (ann miss): the sum should be 51" in shown
+    assert (
+        "Points that it could not judge the judge gave no verdict, people say miss (ann miss): the sum should be 51"
+        in shown
+    )
     model = _calibrate(judged, "runs/first")["gpt-4o"]
     assert [each["said"] for each in model["faults"]] == ["error"]
     assert "error" not in [each["label"] for each in model["accuracy"]["labels"]]

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from viva.records.text import one_line
+from viva.records.verdict import Label
 from viva.records.wording import counted
 from viva.reports.console.agreement import agreement_report, estimate, label_table, short_estimate
 from viva.reports.console.narrow_table import NarrowTable
@@ -111,7 +112,8 @@ def _kinds(each: JudgeCalibration) -> NarrowTable:
 def _disagreement(one: Disagreement) -> Iterator[RenderableType]:
     said = ", ".join(f"{one_line(rater, 40)} {label}" for rater, label in list(one.people.items())[:6])
     line = Text(overflow="fold")
-    line.append(f"the judge says {one_line(one.said, 20)}, people say {one.true} ", style="red")
+    verdict = "gave no verdict" if one.said == Label.ERROR else f"says {one_line(one.said, 20)}"
+    line.append(f"the judge {verdict}, people say {one.true} ", style="red")
     line.append(f"({said}): {one_line(one.statement or one.criterion, SHOWN)}")
     line.append(f" ({one_line(one.case, 60)}, weight {one.weight:g})", style="dim")
     yield line

@@ -135,7 +135,7 @@ def _parts(head: str, parts: Sequence[PartOfSet]) -> Table:
 
 def _disagreement(judged: TriedPoint) -> Iterator[Text]:
     kind = f" ({one_line(judged.kind, 40)})" if judged.kind else ""
-    said = "gives no verdict" if judged.verdict == Label.ERROR else f"says {judged.verdict}"
+    said = "gave no verdict" if judged.verdict == Label.ERROR else f"says {judged.verdict}"
     yield Text(f"{one_line(judged.item, 60)}{kind}: the judge {said}, {judged.truth} is right")
     yield Text(f"  statement: {one_line(judged.statement, 200)}")
     if judged.why:

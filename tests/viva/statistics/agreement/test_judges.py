@@ -111,8 +111,8 @@ def test_undeserved_hits_come_first_among_disagreements_and_the_heaviest_of_them
     with console.capture() as shown:
         console.print(judges_report(LabelledSet("s", ()), [found]))
     said = " ".join(shown.get().split())
-    assert "without a verdict: b: hit is right, the judge gave no verdict" in said
-    assert "the worst disagreements: g: miss is right, the judge says hit" in said
+    assert "without a verdict: b: the judge gave no verdict, hit is right" in said
+    assert "the worst disagreements: g: the judge says hit, miss is right" in said
 
 
 def test_weights_count_in_what_was_gained_and_withheld() -> None:
