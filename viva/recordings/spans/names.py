@@ -7,12 +7,15 @@ from typing import Any
 
 from viva.recordings.spans.span import Span
 
+AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
+"""Attributes that hold the name of an agent."""
+
 
 def agent_name(span: Span | None) -> str | None:
     """Return the name of an agent by its span."""
     if span is None:
         return None
-    name = first_text([span], ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id"))
+    name = first_text([span], AGENT_NAMES)
     plain = span.name.removeprefix("invoke_agent ").strip()
     return name or plain.partition(".")[0] or None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.names import agent_name
-from viva.recordings.spans.outcomes.handovers import FirstCall, calls_outside
+from viva.recordings.spans.outcomes.handovers import FirstCall, calls_outside, workflows_around
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Outermost, Tree
 
@@ -81,6 +81,8 @@ def _without_calls(tree: Tree, agents: dict[str, Span | None], owner: dict[str, 
 def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None]) -> dict[str, Span]:
     """Id of a model call's span to the outermost agent around it, up to a tool, that calls models itself."""
     direct = {call.span.id: agents[call.span.id] for call in calls}
+    workflows = workflows_around(calls, agents)
+    direct = {call: None if span is not None and span.id in workflows else span for call, span in direct.items()}
     active = {span.id for span in direct.values() if span is not None}
 
     def outermost(parent: Span, above: Span | None) -> Span | None:

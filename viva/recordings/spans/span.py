@@ -81,7 +81,12 @@ def kind_of(name: str, said: Any, attributes: Mapping[str, Any]) -> SpanKind:
     ):
         if value is not None:
             return value
-    return SpanKind.AGENT if _AGENT_RUN.search(name) else SpanKind.OTHER
+    return SpanKind.AGENT if is_agent_run(name) else SpanKind.OTHER
+
+
+def is_agent_run(name: str) -> bool:
+    """Return whether a span has a name that frameworks give to the run of an agent."""
+    return _AGENT_RUN.search(name) is not None
 
 
 _OPERATIONS = {

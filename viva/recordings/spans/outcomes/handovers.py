@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.names import AGENT_NAMES, first_text
 from viva.recordings.spans.questions import last_question, question_places
-from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.span import Span, SpanKind, is_agent_run
 from viva.recordings.spans.tree import Tree
 
 _HANDOVER = re.compile(r"(?:transfer|hand_?off|delegate)(?:_?(?:back_?)?to)?_*", re.IGNORECASE)
@@ -35,9 +36,36 @@ def calls_outside(tree: Tree, calls: Sequence[ModelCall], anchors: Mapping[str, 
         span = call.span
         if span.id in anchors or tools[span.id] is not None or lost[span.id] or _lost(span, tree):
             continue
-        if not call.output.calls and not any(message.answers for message in call.inputs):
+        if _is_plain(call):
             found |= {span.id, *(other.id for other in call.others)}
     return frozenset(found)
+
+
+def workflows_around(calls: Sequence[ModelCall], agents: Mapping[str, Span | None]) -> frozenset[str]:
+    """Return the ids of the spans that are called agents and only hold agents: they have no name and call no tool.
+
+    That is the span of a whole trace of the OpenAI Agents SDK. A model call right below it is no agent's.
+
+    Args:
+        calls: The model calls of a trace.
+        agents: The nearest agent above each span, by the span's id.
+    """
+    callers: dict[str, tuple[Span, bool]] = {}
+    for call in calls:
+        if (caller := agents[call.span.id]) is not None:
+            plain = callers.get(caller.id, (caller, True))[1] and _is_plain(call)
+            callers[caller.id] = (caller, plain)
+    around = {outer.id for span, _ in callers.values() if (outer := agents[span.id]) is not None}
+    return frozenset(
+        span.id
+        for span, plain in callers.values()
+        if plain and span.id in around and not is_agent_run(span.name) and first_text([span], AGENT_NAMES) is None
+    )
+
+
+def _is_plain(call: ModelCall) -> bool:
+    """Return whether a model call neither asks for a tool nor was given the result of one."""
+    return not call.output.calls and not any(message.answers for message in call.inputs)
 
 
 def _lost(span: Span, tree: Tree) -> bool | None:

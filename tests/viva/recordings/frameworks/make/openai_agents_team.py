@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_trace_processors
+from agents import (
+    Agent,
+    ModelSettings,
+    ModelTracing,
+    OpenAIChatCompletionsModel,
+    Runner,
+    function_tool,
+    set_trace_processors,
+    trace,
+)
 from openai import AsyncOpenAI
 from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 
@@ -58,7 +67,7 @@ def play() -> str:
 
 
 async def main(url: str) -> None:
-    """Ask the team twice, the second time in the user's own span with a judge."""
+    """Ask the team alone, then with a judge in the user's own span, then with one in the SDK's span of a workflow."""
     model = OpenAIChatCompletionsModel(MODEL, AsyncOpenAI(base_url=url, api_key="none"))
     expert = Agent("expert", instructions=SYSTEM, tools=[function_tool(get_weather)], model=model)
     booker = Agent("booker", instructions=SYSTEM, model=model)
@@ -81,6 +90,21 @@ async def main(url: str) -> None:
         }
         with tracer.start_as_current_span("judge", attributes=judged):
             pass
+    with trace("my workflow"):
+        await Runner.run(planner, play())
+        script.say([Turn("Grade: A")])
+        await model.get_response(
+            system_instructions="You grade answers.",
+            input=f"Grade this answer: {ANSWER}",
+            model_settings=ModelSettings(),
+            tools=[],
+            output_schema=None,
+            handoffs=[],
+            tracing=ModelTracing.ENABLED,
+            previous_response_id=None,
+            conversation_id=None,
+            prompt=None,
+        )
 
 
 with model_server(script) as url:
