@@ -109,7 +109,8 @@ def _whole_file(out: Path, follow_links: bool) -> Iterator[TextIO]:
     # The name is random, so nobody can have planted a link under it, and links are not followed.
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+        # Under its final name, so that what is written can refer to files by their place.
+        with open(target, "w", encoding="utf-8", newline="", opener=lambda _name, _flags: descriptor) as file:
             if mode is not None:
                 with contextlib.suppress(PermissionError):  # file systems without permissions
                     os.fchmod(descriptor, mode)

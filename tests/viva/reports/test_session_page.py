@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from click.testing import CliRunner
 
-from tests.ufo_folders import app_line, host_line, make_folder
+from tests.ufo_folders import app_line, host_line, make_folder, picture
 from tests.viva.reports.browser import Browser
 from tests.viva.reports.conftest import report
 from tests.viva.reports.test_page import check_harmless, write_page
+from viva.cli.main import viva
 from viva.journal.images import keep_recorded_pictures
+from viva.journal.kept_files import name_for
 from viva.journal.writer import Journal
 from viva.recordings.desktop.ufo import read_session
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.verdict import Evidence, Insight, Verdict
+from viva.reports.page.conversations import Blocks
+from viva.reports.page.images import ONE_LIMIT, PageImages
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -154,3 +160,55 @@ def test_hostile_roles_names_and_plans_become_no_markup(tmp_path: Path, browser:
     assert browser.run("return document.querySelectorAll('.step .cite').length") == 1
     browser.press("ArrowRight")
     assert browser.complaints() == []
+
+
+def large_session(folder: Path, journal: Path) -> Path:
+    """A journal of a session whose clean picture is larger than a page takes, and the others small."""
+    make_folder(folder, [app_line(1)], pictures=(1,))
+    (folder / "action_step1.png").write_bytes(picture("large", (700, 500), noise=True))
+    return journal_of(folder, journal)
+
+
+FULL = """return Array.from(document.querySelectorAll('.step .pictures a'),
+  (link) => [link.getAttribute('href'), link.title, link.querySelector('img') !== null])"""
+
+
+def test_behind_a_picture_that_is_scaled_down_is_the_full_one(tmp_path: Path, browser: Browser) -> None:
+    journal = large_session(tmp_path / "t", tmp_path / "j")
+    full = (tmp_path / "t" / "action_step1.png").read_bytes()
+    assert len(full) > ONE_LIMIT
+    browser.go(write_page(journal), "#run-0")
+    ((href, title, shows),) = browser.run(FULL)
+    assert (href, title, shows) == (name_for("images", full, "png"), "The full picture, in the journal", True)
+    assert (journal / href).read_bytes() == full
+    assert browser.run("return document.querySelectorAll('.step .pictures img').length") == 4
+    browser.go(journal / href)
+    assert browser.run("return document.querySelector('img').naturalWidth") == 700
+
+
+def test_a_picture_that_does_not_fit_is_reached_by_its_name(tmp_path: Path, browser: Browser) -> None:
+    journal = large_session(tmp_path / "t", tmp_path / "j")
+    browser.go(write_page(journal, blocks=Blocks(images=PageImages(limit=900))), "#run-0")
+    links = browser.run(FULL)
+    assert len(links) == 4
+    assert all((journal / href).is_file() and not shows for href, _, shows in links)
+
+
+@pytest.mark.parametrize("out", ["pages/a page.html", "j/report.html", None])
+def test_the_link_leads_from_the_pages_own_folder(out: str | None, tmp_path: Path, browser: Browser) -> None:
+    journal = large_session(tmp_path / "t", tmp_path / "j #1")
+    (tmp_path / "pages").mkdir()
+    target = journal / "report.html" if out is None or out.startswith("j") else tmp_path / out
+    arguments = ["--out", str(target)] if out else []
+    done = CliRunner().invoke(viva, ["report", str(journal), "--format", "html", *arguments])
+    assert done.exit_code == 0, done.output
+    browser.go(target, "#run-0")
+    ((href, _, _),) = browser.run(FULL)
+    full = (tmp_path / "t" / "action_step1.png").read_bytes()
+    assert (target.parent / unquote(href)).read_bytes() == full
+
+
+def test_a_page_on_standard_output_has_no_links(tmp_path: Path) -> None:
+    journal = large_session(tmp_path / "t", tmp_path / "j")
+    done = CliRunner().invoke(viva, ["report", str(journal), "--format", "html", "--out", "-"])
+    assert '"full":{}' in done.output

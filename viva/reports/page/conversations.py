@@ -117,6 +117,7 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
             for verdict, view in zip_longest(verdicts, asked[: len(verdicts)])
         ],
         "images": pictures,
+        "full": draft.full,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
         "captions": captions(transcript.images, transcript.attributes),
@@ -149,6 +150,8 @@ class _Shortener:
     uris: list[str]
     round_of: dict[str, int] = field(default_factory=dict)
     """The number of the first round with a round or step, by its id."""
+    full: dict[str, str] = field(default_factory=dict)
+    """Maps the number or name of each image that is not shown whole to where the whole one is."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
@@ -224,6 +227,8 @@ class _Shortener:
                 self._seen[name] = len(self.uris)
                 self.uris.append(uri)
             shown.append(self._seen[name] if name in self._seen else one_line(name, 120))
+            if (link := self.images.full(self.stored.folder, name)) is not None:
+                self.full[str(shown[-1])] = link
         return shown
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from viva.journal.images import MOST_TEXT, kind_of
-from viva.journal.kept_files import read_sound
+from viva.journal.kept_files import is_kept_name, read_sound
 from viva.journal.scaled_pictures import scale_picture
 
 ONE_LIMIT = 400_000
@@ -31,6 +33,9 @@ class PageImages:
         self._share = ONE_LIMIT
         self.left_out = 0
         """Number of images that exist and did not fit."""
+        self.beside: Path | None = None
+        """The folder of the page, from which links lead to the images in a journal; None if it is not known."""
+        self._reduced: set[tuple[Path, str]] = set()
 
     def expect(self, number: int) -> None:
         """Divide the remaining space among the images of the next run, so that all of them can be shown."""
@@ -48,6 +53,7 @@ class PageImages:
             return None
         room = min(self._share, self._left)
         if len(content) > room:
+            self._reduced.add((folder, name))
             smaller = scale_picture(content, room)
             if smaller is None:
                 self.left_out += 1
@@ -55,6 +61,12 @@ class PageImages:
             content, kind = smaller, "jpeg"
         self._left -= len(content)
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+    def full(self, folder: Path, name: str) -> str | None:
+        """Return a link to the stored image that the page shows only scaled down or not at all; None if it is whole."""
+        if self.beside is None or (folder, name) not in self._reduced or not is_kept_name(name):
+            return None
+        return quote(os.path.relpath(os.path.realpath(folder / name), os.path.realpath(self.beside)))
 
 
 def _embedded(name: str) -> bytes | None:

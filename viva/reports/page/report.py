@@ -60,6 +60,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     """
     rows = gather_rows(journals)
     blocks = blocks or Blocks()
+    blocks.images.beside = _folder_of(out)
     labels = _labels(rows)
     values = {**_assets(), **_head(journals), **_statistics(rows, labels), **_agents(labels)}
     pieces = (
@@ -84,6 +85,14 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     )
     for piece in pieces:
         out.write(piece)
+
+
+def _folder_of(out: TextIO) -> Path | None:
+    """Return the folder of the file that is written; None if it has no place, as standard output."""
+    name = getattr(out, "name", None)
+    if not isinstance(name, str | Path) or str(name).startswith("<"):
+        return None
+    return Path(name).parent
 
 
 def _labels(rows: Rows) -> dict[str, str]:

@@ -166,9 +166,12 @@
     if (!list.length) return null;
     return el("div", { class: "pictures" }, list.map((image, place) => {
       const caption = captions[place];
-      if (typeof image !== "number") return el("span", { class: "note", dir: "auto" }, "image not shown: " + image);
+      // What is scaled down or left out here is whole in the journal.
+      const whole = (node) => Object.hasOwn(data.full, image)
+        ? el("a", { href: data.full[image], target: "_blank", rel: "noopener", title: "The full picture, in the journal" }, node) : node;
+      if (typeof image !== "number") return whole(el("span", { class: "note", dir: "auto" }, "image not shown: " + image));
       const alt = (caption ? caption + ", " : "") + "image " + (place + 1) + " of " + what;
-      const shown = el("img", { src: data.images[image], alt, loading: "lazy" });
+      const shown = whole(el("img", { src: data.images[image], alt, loading: "lazy" }));
       return caption ? el("figure", {}, shown, el("figcaption", { dir: "auto" }, caption)) : shown;
     }));
   };
