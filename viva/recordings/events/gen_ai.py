@@ -115,9 +115,9 @@ def _is_told_elsewhere(place: OpenSpan | None, given: Mapping[str, Any], failure
     if place is None:
         return False
     silent = failure is None and _tokens(given, "input") is None and _tokens(given, "output") is None
-    if place.told or (silent and place.within_a_model_call):
+    if place.is_told(succeeded=failure is None) or (silent and place.within_a_model_call):
         return True
-    place.tell()
+    place.tell(succeeded=failure is None)
     return False
 
 

@@ -21,16 +21,23 @@ class OpenSpan:
     """The sub-agent to which it belongs; None for the main agent, and outside of agents."""
     told: bool = False
     """Whether a span within it told of the same model call."""
+    answered: bool = False
+    """Whether one of those succeeded."""
 
     @property
     def within_a_model_call(self) -> bool:
         """Return whether a span around it is a model call, too: both are one call."""
         return any(each.calls_model for each in self._around())
 
-    def tell(self) -> None:
+    def tell(self, *, succeeded: bool) -> None:
         """Note in the model calls around it that this one was counted."""
         for each in self._around():
-            each.told = each.told or each.calls_model
+            if each.calls_model:
+                each.told, each.answered = True, each.answered or succeeded
+
+    def is_told(self, *, succeeded: bool) -> bool:
+        """Return whether a span within it told of how it ended: a success after an attempt that failed is news."""
+        return self.answered if succeeded else self.told
 
     def _around(self) -> list[OpenSpan]:
         found, outer = [], self.outer

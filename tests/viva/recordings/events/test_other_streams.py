@@ -200,6 +200,18 @@ def test_two_model_spans_of_one_call_count_once_whichever_has_the_tokens() -> No
     assert spans.collector.snapshot().usage == Usage(60, 18, calls=3, cost=None)
 
 
+def test_a_call_that_succeeds_after_an_attempt_that_failed_is_counted_with_it() -> None:
+    trace, spans = tracer()
+    failed = {"error.type": "timeout"}
+    with trace.start_as_current_span("chat outer", attributes=chat_span(**USED)):
+        trace.start_span("chat inner", attributes=chat_span() | failed).end()
+    taken = spans.collector.snapshot()
+    assert (taken.usage.calls, taken.usage.input_tokens, sum(taken.model_failures.values())) == (1, 20, 1)
+    with trace.start_as_current_span("chat outer", attributes=chat_span() | failed):
+        trace.start_span("chat inner", attributes=chat_span() | failed).end()
+    assert sum(spans.collector.snapshot().model_failures.values()) == 2
+
+
 def test_the_token_counts_of_older_conventions_are_read() -> None:
     trace, spans = tracer()
     older = {"gen_ai.usage.prompt_tokens": 20, "gen_ai.usage.completion_tokens": 6}
