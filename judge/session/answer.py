@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
-from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
+from viva.judge.answers import Form, Unusable, conclusion_pattern, with_list, without_quotes
 
 Label = Literal["yes", "no", "unsure"]
 LABELS: tuple[Label, ...] = ("yes", "no", "unsure")
@@ -45,10 +45,12 @@ class SubScore(BaseModel):
     def _plain(cls, value: Any) -> Any:
         return value.strip().lower() if isinstance(value, str) else value
 
-    @field_validator("evidence", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _none(cls, value: Any) -> Any:
-        return [] if value is None else value
+    def _as_in_ufo(cls, value: Any) -> Any:
+        # A sub-goal in UFO's form has a name and an evaluation only; the judge is asked for the rest.
+        value = with_list(value, "evidence")
+        return {"reason": "", **value} if isinstance(value, dict) else value
 
 
 class SessionAnswer(BaseModel):
@@ -79,16 +81,14 @@ def _beside(answer: SessionAnswer, prose: str) -> None:
 
 
 def _agree(answer: SessionAnswer) -> None:
-    """Check that there are sub-goals with names and reasons, and that the answer does not contradict one of them."""
+    """Check that there are sub-goals with names, and that the answer does not contradict one of them."""
     if not answer.sub_scores:
         raise Unusable("it has no sub-goal in sub_scores")
     if len(answer.sub_scores) > MOST_SUB_GOALS:
         raise Unusable(f"it has {len(answer.sub_scores)} sub-goals; {MOST_SUB_GOALS} are allowed")
     for sub in answer.sub_scores:
-        if not _says_something(sub.name):
+        if not says_something(sub.name):
             raise Unusable("a sub-goal has no name")
-        if not _says_something(sub.reason):
-            raise Unusable(f"the sub-goal {sub.name[:80]!r} has no reason")
     times = Counter(sub.name.strip().casefold() for sub in answer.sub_scores)
     if twice := [name for name, number in times.items() if number > 1]:
         raise Unusable(f"two sub-goals are called {twice[0][:80]!r}")
@@ -98,7 +98,8 @@ def _agree(answer: SessionAnswer) -> None:
         raise Unusable(f"its `complete` is yes, and its sub-goal {missed[0][:80]!r} is no")
 
 
-def _says_something(words: str) -> bool:
+def says_something(words: str) -> bool:
+    """Return whether a text has a letter or a digit."""
     return any(character.isalnum() for character in words)
 
 

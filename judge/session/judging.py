@@ -12,7 +12,7 @@ from viva.judge.answers import NoJson
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.asking import Shown as Part
 from viva.judge.exchange.log import Topic
-from viva.judge.session.answer import FORM, SessionAnswer, SubScore
+from viva.judge.session.answer import FORM, SessionAnswer, SubScore, says_something
 from viva.judge.session.settings import Screenshots, Settings
 from viva.judge.session.shots import ReadPicture, Shown, prepare
 from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, FoundEvidence, Subject, show_session
@@ -169,7 +169,9 @@ def _parts(shown: Shown) -> Iterator[Part]:
 
 
 def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: bool) -> JudgedSubject:
-    """Check that each sub-goal that is `yes` has evidence. At the last ask, one without evidence becomes `unsure`.
+    """Check that each sub-goal has a reason and, if it is `yes`, evidence.
+
+    At the last ask, a reason may be missing, and a `yes` without evidence becomes `unsure`.
 
     Raises:
         AskAgain: evidence is missing, and the judge can be asked again.
@@ -188,13 +190,16 @@ def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: 
             if not found.evidence:
                 reason = f"{sub.reason} [Held as yes, but {why}.]"
                 sub = sub.model_copy(update={"evaluation": "unsure", "reason": reason})
+        elif not says_something(sub.reason) and not last:
+            faults.append(f"the sub-goal {one_line(sub.name, 80)!r} has no reason")
         subs.append(JudgedSubScore(sub, found, tuple(flags)))
     if faults and not last:
         fault = "; ".join(faults[:3])
         raise AskAgain(
             fault,
-            f"Your answer cannot be used as it is: {fault}. Look again and answer in full: quote the steps exactly, or "
-            "cite a step whose screenshot was shown with an empty quote, or change the evaluation if nothing shows it.",
+            f"Your answer cannot be used as it is: {fault}. Look again and answer in full, with a reason for each "
+            "sub-goal: quote the steps exactly, or cite a step whose screenshot was shown with an empty quote, or "
+            "change the evaluation if nothing shows it.",
         )
     if faults and answer.complete == "yes":
         # At the last ask only what has no evidence at all is a fault.

@@ -145,8 +145,9 @@ class _Chosen:
 def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
     """Choose the screenshots of a session, or of the round that a transcript was cut down to.
 
-    `all`: of each step the one with the selected controls (else the next best), then the final one. `ends`: of the
-    first step the clean one, and the final one. If there is no final one, `ends` takes that of the last step.
+    `all`: of each step the one with the selected controls, then the final one. `ends`: of the first step the clean one,
+    and the final one. If there is no final one, `ends` takes that of the last step. Each has the step's others as those
+    to show instead, best first.
     """
     chosen = _Chosen()
     if mode == "none":
@@ -163,7 +164,8 @@ def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
         chosen.add(next((shot for shot in map(_first, _steps(transcript)) if shot), None))
     finals = _finals(transcript)
     if mode == "ends":
-        finals += [shot for shot in map(_first, reversed(_steps(transcript))) if shot][:1]
+        last = next((shot for shot in map(_first, reversed(_steps(transcript))) if shot), None)
+        finals += [replace(last, instead=()), *last.instead] if last else []
     if finals:
         chosen.add(replace(finals[0], instead=tuple(finals[1:])))
     return chosen.shots
@@ -226,7 +228,9 @@ def _roles(names: Sequence[str], attributes: object) -> list[tuple[str, str]]:
 def _best(step: Step, order: Sequence[str]) -> Shot | None:
     pairs = _roles(step.images, step.attributes)
     ranked = sorted(pairs, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
-    return Shot(step.id, ranked[0][0], ranked[0][1]) if ranked else None
+    shots = [Shot(step.id, role, name) for role, name in ranked]
+    # Whatever is wrong with the best one, whether it is not there, blank or broken, the next best is shown instead.
+    return replace(shots[0], instead=tuple(shots[1:])) if shots else None
 
 
 def _first(step: Step) -> Shot | None:

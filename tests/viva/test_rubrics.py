@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import viva
 from tests.conftest import KEY
 from tests.model_server import ModelServer, Request, text_of, verdict
 from tests.viva.conftest import Desk
@@ -119,6 +120,26 @@ def test_a_case_judges_the_recordings_of_its_name_or_else_all(desk: Desk, name: 
     found = scores(desk.folder / "j")
     assert {subject for subject, score in found.items() if score is not None} == judged
     assert found["hello"] == 0.0
+
+
+def test_a_case_of_exams_is_not_applied_to_recordings_beside_them(desk: Desk) -> None:
+    desk.viva("trace", "chat:talks.jsonl", "--evaluators", "loops", "--out", "plain", expect=0)
+    desk.viva("run", "echo", "--sandbox", "process", "--out", "exam", expect=0)
+    both = ("judge", "plain", "exam", "--case", "echo", "--sandbox", "process")
+    done = desk.viva(*both, "--out", "j", expect=2)
+    assert "requires a case, and recorded runs have none: give scoring points with --rubric FILE" in done.stderr
+    desk.viva(*both, "--evaluators", "loops", "--out", "k", expect=0)
+    assert {record.score for record in read_records(desk.folder / "k") if record.subject != "echo"} == {1.0}
+
+
+def test_python_takes_a_rubric_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk.folder)
+    write_rubric(desk, scoring_points=[POLITE])
+    traced = viva.trace("chat:talks.jsonl", rubric="rubric.yaml", sandbox="process", out="j")
+    assert traced.figures.suite.mean == pytest.approx(2 / 3)
+    plain = viva.trace("chat:talks.jsonl", evaluators="loops", out="plain")
+    judged = viva.judge(plain, rubric=desk.folder / "rubric.yaml", sandbox="process", out="k")
+    assert judged.figures.suite.mean == pytest.approx(2 / 3)
 
 
 def test_statements_without_code_ask_for_a_model_before_anything_is_imported(desk: Desk) -> None:

@@ -72,9 +72,23 @@ def read_answer(
     if _doubled(text):
         raise ModelAnswerError("the answer's JSON has a duplicate key")
     try:
-        return text, schema.model_validate_json(text)
+        return text, _validated(text, schema)
     except ValidationError as error:
         raise SchemaError("it was empty, or not JSON in the form asked for") from error
+
+
+def _validated(text: str, schema: type[BaseModel]) -> BaseModel:
+    """Return the object in an answer. Line breaks inside of strings are read as they are."""
+    try:
+        return schema.model_validate_json(text)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] != "json_invalid":
+            raise
+        try:
+            escaped = json.dumps(json.loads(text, strict=False))
+        except (ValueError, RecursionError):
+            raise error from None
+        return schema.model_validate_json(escaped)
 
 
 def _cut_off(limit: int | None) -> str:

@@ -98,6 +98,8 @@ def loads(line: bytes | str) -> Any:
 def has_doubled_key(text: str) -> bool:
     """Return whether an object in this JSON has a duplicate key, of which readers would silently use the last value.
 
+    Line breaks inside of strings are accepted, as they are in the answers of models.
+
     Raises:
         ValueError: the text is not JSON.
         RecursionError: the text is nested too deeply.
@@ -108,7 +110,7 @@ def has_doubled_key(text: str) -> bool:
         nonlocal doubled
         doubled = doubled or len({key for key, _ in pairs}) < len(pairs)
 
-    json.loads(text, object_pairs_hook=see)
+    json.loads(text, object_pairs_hook=see, strict=False)
     return doubled
 
 

@@ -22,10 +22,12 @@ class TooManyBraces(ValueError):
 def json_objects(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield the start, the end and the value of each outermost JSON object in a text.
 
+    Line breaks and tabs inside of strings are read as they are, because many models do not escape them.
+
     Raises:
         TooManyBraces: more than `MOST_BROKEN` braces begin no object.
     """
-    decoder, position, broken = json.JSONDecoder(), 0, 0
+    decoder, position, broken = json.JSONDecoder(strict=False), 0, 0
     while (start := text.find("{", position)) >= 0:
         try:
             value, position = decoder.raw_decode(text, start)

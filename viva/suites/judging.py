@@ -16,7 +16,7 @@ from viva.journal.conversation_lines import ConversationLines, read_conversation
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
 from viva.judge.registry import DEFAULT, is_registered, read_spec
-from viva.records.text import counted
+from viva.records.text import counted, one_line
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
@@ -213,9 +213,11 @@ def _papers(request: JournalsRequest, stored: Sequence[Mapping[str, RunState]]) 
         if not subjects:
             raise SetupError("--rubric is for recordings, and the journal holds none; exams are judged by their cases.")
         return RubricPapers(request.rubric)
-    if request.replacement is not None and subjects:
-        return RubricPapers(rubric_of(request.replacement, subjects))
-    return NO_PAPERS
+    case = request.replacement
+    exams = {state.case for states in stored for state in states.values() if not state.recorded}
+    if case is None or not subjects or (case.name in exams and case.name not in subjects):
+        return NO_PAPERS
+    return RubricPapers(rubric_of(case, subjects), f"the case {one_line(case.name, 80)!r}")
 
 
 def _without_cases(left: Sequence[tuple[Path, RunState]], papers: RubricPapers) -> bool:

@@ -134,8 +134,13 @@ async def follow(
             return
 
 
-def _is_nothing_yet(error: SetupError) -> bool:
-    return isinstance(error, NothingYet) or isinstance(error.__cause__, FileNotFoundError)
+def _is_nothing_yet(error: BaseException | None) -> bool:
+    """Return whether an error, or what caused it, says that a source is not there: readers may add words to it."""
+    while error is not None:
+        if isinstance(error, NothingYet | FileNotFoundError):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Poll:

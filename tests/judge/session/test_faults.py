@@ -58,6 +58,20 @@ def corrected(first: Play, then: Play) -> Part:
     return lambda request: resolve(then if said_by("assistant", request) else first, request)
 
 
+EXAMPLE = """{
+    "reason": "The agent successfully completed the task of sending 'hello' to Zac on Microsoft Teams.
+    The initial screenshot shows the Microsoft Teams application with the chat window open.
+    The final screenshot confirms that the message 'hello' was sent to Zac.",
+    "sub_scores": [
+        { "name": "correct application focus", "evaluation": "yes" },
+        { "name": "message sent successfully", "evaluation": "yes" }
+    ],
+    "complete": "yes"%s
+}"""
+"""An answer in the form of UFO's documentation, whose reason has line breaks as they are."""
+MARKED = EXAMPLE % f', "mark": "{OWN_MARK}"'
+
+
 # fmt: off
 TABLE: list[tuple[str, Play, str, int]] = [
     # what it is, what the model answers, the label in the end, questions
@@ -69,6 +83,11 @@ TABLE: list[tuple[str, Play, str, int]] = [
     ("a fence", f"```json\n{YES}\n```", "yes", 1),
     ("prose around", f"Let me look at it step by step.\n{NO}\nThat is all.", "no", 1),
     ("a line of thought", f"<think>Perhaps it is yes?</think>\n{NO}", "no", 1),
+    ("line breaks in a string", YES.replace("it ended", "it\n\tended"), "yes", 1),
+    ("UFO's own example, which cites nothing", MARKED, "unsure", 3),
+    ("UFO's own example, then with evidence", corrected(MARKED, then=YES), "yes", 2),
+    ("UFO's own example of no", MARKED.replace(': "yes"', ': "no"'), "no", 3),
+    ("UFO's own example without the mark", EXAMPLE % "", "error", 3),
     ("true for yes", said("true"), "error", 3),
     ("maybe", said("maybe"), "error", 3),
     ("the percent of yes", said("yes, mostly"), "error", 3),
@@ -310,3 +329,19 @@ async def test_a_yes_on_nothing_but_the_agents_word_passes_no_gate(
     (insight,), _ = await judge(answer, model_at, folder)
     assert (insight.label, insight.score, insight.low) == ("yes", 1.0, low)
     assert ("yes only because the agent says so: sent" in insight.notes) == (low == 0)
+
+
+async def test_the_example_of_ufos_documentation_is_read_with_its_line_breaks(folder: Path, model_at: ModelAt) -> None:
+    (insight,), requests = await judge(without_structured_output(MARKED), model_at, folder)
+    assert [verdict.statement for verdict in insight.verdicts[:-1]] == [
+        "correct application focus", "message sent successfully",
+    ]  # fmt: skip
+    assert insight.summary.startswith("The agent successfully completed the task of sending 'hello' to Zac")
+    assert "it cites nothing" in text_of(requests[-1]["messages"][-1])
+    assert "Held as yes, but" in insight.verdicts[0].reason
+
+
+async def test_a_sub_goal_without_a_reason_is_asked_for_and_kept_in_the_end(folder: Path, model_at: ModelAt) -> None:
+    (insight,), requests = await judge(said("yes", sub("a", reason=""), sub("b")), model_at, folder)
+    assert (insight.label, len(requests)) == ("yes", 3)
+    assert "the sub-goal 'a' has no reason" in text_of(requests[1]["messages"][-1])

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ModelAt
 from tests.judge.session.asked import captions, folder_of, judge, pictures, said, sub
 from tests.model_server import Request, system_text, text_of
-from tests.ufo_folders import app_line, flat_picture, make_folder, picture
+from tests.ufo_folders import ROLES, app_line, flat_picture, make_folder, picture
 from viva.judge.session import shots
 from viva.judge.session.settings import Settings
 from viva.models.model import ModelFeatures
@@ -100,7 +100,8 @@ async def test_placeholders_and_broken_files_are_left_out_and_counted(tmp_path: 
         4: b"\x89PNG\r\n\x1a\nIEND",
     }
     for step, content in contents.items():
-        (folder / f"action_step{step}_selected_controls.png").write_bytes(content)
+        for role in ROLES:
+            (folder / f"action_step{step}{role}.png").write_bytes(content)
     (insight,), (request,) = await judge(UNSURE, model_at, folder)
     assert [caption.split(" ", 3)[3] for caption in captions(request)] == [
         "screenshot of step 5 (selected controls):",
@@ -108,6 +109,44 @@ async def test_placeholders_and_broken_files_are_left_out_and_counted(tmp_path: 
     ]
     assert "Of 6 screenshots 4 were blank or could not be decoded." in words(request)
     assert insight.details["attempts"][0]["images"] == 2
+
+
+WRONG = [None, b"", b"no picture", picture("cut off")[:300], b"\x89PNG\r\n\x1a\nIEND", flat_picture()]
+WRONG_NAMES = ["missing", "empty", "no picture", "cut off", "not decodable", "blank"]
+
+
+@pytest.mark.parametrize("content", WRONG, ids=WRONG_NAMES)
+async def test_whatever_is_wrong_with_the_controls_the_steps_next_picture_is_shown(
+    content: bytes | None, tmp_path: Path, model_at: ModelAt
+) -> None:
+    folder = folder_of(tmp_path, 2)
+    for role in ("_selected_controls", "_concat"):
+        file = folder / f"action_step1{role}.png"
+        file.unlink() if content is None else file.write_bytes(content)
+    (_,), (request,) = await judge(UNSURE, model_at, folder)
+    assert captions(request) == [
+        "[1 of 3] screenshot of step 1 (clean):",
+        "[2 of 3] screenshot of step 2 (selected controls):",
+        "[3 of 3] screenshot at the end, after the last step:",
+    ]
+    assert pictures(request)[0] == (folder / "action_step1.png").read_bytes()
+    assert "could not be decoded" not in words(request)
+    assert "Steps without a screenshot" not in words(request)
+
+
+@pytest.mark.parametrize("content", WRONG, ids=WRONG_NAMES)
+async def test_the_ends_fall_back_to_the_other_pictures_of_their_steps(
+    content: bytes | None, tmp_path: Path, model_at: ModelAt
+) -> None:
+    folder = folder_of(tmp_path, 2)
+    for name in ("action_step1", "action_step_final", "action_step2"):
+        file = folder / f"{name}.png"
+        file.unlink() if content is None else file.write_bytes(content)
+    (_,), (request,) = await judge(UNSURE, model_at, folder, Settings(screenshots="ends"))
+    assert [caption.split(" ", 3)[3] for caption in captions(request)] == [
+        "screenshot of step 1 (annotated):",
+        "screenshot of step 2 (annotated):",
+    ]
 
 
 async def test_large_pictures_are_scaled_to_the_budget_on_the_wire(

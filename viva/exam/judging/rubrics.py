@@ -18,11 +18,13 @@ MOST_NAMED = 10
 class RubricPapers:
     """The papers of a rubric, by the subjects of recordings; it notes which were used."""
 
-    def __init__(self, rubric: Rubric | None) -> None:
+    def __init__(self, rubric: Rubric | None, name: str = "the rubric") -> None:
         """Args:
         rubric: The rubric; None if recordings are judged without scoring points.
+        name: What it is called in notes.
         """
         self._rubric = rubric
+        self._name = name
         given = {} if rubric is None else rubric.by_subject
         # A question can be given as it was asked; the subject of a long one is its beginning and a hash.
         self._named = {key: name for name in given for key in (_plain(name), subject_of(name), name)}
@@ -66,9 +68,9 @@ class RubricPapers:
         found = []
         if self._without:
             number = counted(len(self._without), "subject")
-            found.append(f"the rubric has no points for {number}, whose runs are not scored: {_named(self._without)}")
+            found.append(f"{self._name} has no points for {number}, whose runs are not scored: {_named(self._without)}")
         if unused := self._rubric.by_subject.keys() - self._used:
-            found.append(f"no recording has a subject that the rubric names: {_named(unused)}")
+            found.append(f"no recording has a subject that {self._name} names: {_named(unused)}")
         return found
 
 

@@ -50,7 +50,8 @@ class GenAiSpans:
         given: Mapping[str, Any] = span.attributes or {}
         operation, own = given.get("gen_ai.operation.name"), given.get("gen_ai.provider.name") == VIVA
         agent = None
-        if operation == AGENT and not own:
+        # Some instrumentations set attributes later; the convention names such a span `invoke_agent NAME`.
+        if not own and (operation == AGENT or (operation is None and span.name.startswith(f"{AGENT} "))):
             agent = given.get("gen_ai.agent.name") or span.name.removeprefix(AGENT).strip() or AGENT
         found = self._nesting.begin(
             span.context.span_id,

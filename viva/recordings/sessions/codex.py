@@ -27,7 +27,7 @@ _ITEMS = (
     *("local_shell_call", "web_search_call"),
 )
 _SURROUNDINGS = re.compile(r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS\.md instr)")
-"""How messages begin that Codex sends in the user's role, for files without the event `user_message`."""
+"""How messages begin that Codex sends in the user's role, for files that do not say what is the user's own."""
 _EXIT_CODE = re.compile(r"(?:Exit code:|Process exited with code) (-?\d+)\b")
 
 
@@ -74,7 +74,7 @@ def _item(line: Mapping[str, Any]) -> Mapping[str, Any] | None:
 class _RolloutReader:
     def __init__(self, lines: Sequence[Mapping[str, Any]]) -> None:
         self._draft = SessionDraft(AGENT)
-        self._asked = {str(event.get("message")) for event in _events(lines, "user_message")}
+        self._asked = _asked_in(lines)
         self._meta: dict[str, Any] = {}
         self._model: str | None = None
         self._thoughts: list[str] = []
@@ -169,6 +169,16 @@ class _RolloutReader:
             session=session if isinstance(session, str) else None,
             version=version if isinstance(version, str) else None,
         )
+
+
+def _asked_in(lines: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return what the user wrote: Codex sends more in the user's role, and says beside it what is the user's own."""
+    asked = {str(event.get("message")) for event in _events(lines, "user_message")}
+    for event in _events(lines, "item_completed"):
+        item = event.get("item")
+        if isinstance(item, Mapping) and item.get("type") == "UserMessage":
+            asked.add(_content(item.get("content"))[0])
+    return asked
 
 
 def _events(lines: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ from viva.recordings.spans.outcomes.answers import (
     is_output_tool,
     output_call,
 )
-from viva.recordings.spans.tool_runs import CallOutcome, ToolRuns
+from viva.recordings.spans.tool_runs import CallOutcome, ToolRun, ToolRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ def decide(
         return [
             SpanDecision(call, thought, call_id=asked.id, answer=answer_text(asked.arguments))
             if asked is giving
-            else SpanDecision(call, thought, False, asked.name, asked.arguments, asked.id, outcome=outcome)
+            else SpanDecision(
+                call, thought, False, asked.name, asked.arguments, asked.id, outcome=_refused(asked, outcome)
+            )
             for asked, outcome in zip(output.calls, outcomes, strict=True)
         ]
     if not in_words or not (output.text or "").strip():
@@ -83,22 +85,35 @@ def decide(
     return [_in_words(call, place, tools, parsed, stated)]
 
 
+def _refused(asked: RequestedCall, outcome: CallOutcome) -> CallOutcome:
+    """Return what came of a call; an output tool that ends no run was an answer that the framework refused."""
+    if asked.name is None or not is_output_tool(asked.name) or outcome.ran is not None or outcome.result is None:
+        return outcome
+    return replace(outcome, complaint=outcome.complaint or outcome.result)
+
+
 def _in_code(call: ModelCall, place: int, tools: ToolRuns, *, final: bool) -> list[SpanDecision]:
-    """Read an action that is code: the tools that it ran are the steps, or the code itself if it ran none."""
+    """Read an action that is code: the tools that it ran are the steps.
+
+    The code itself is a step if it ran no tool, or if it failed although all tools that it ran succeeded.
+    """
     thought = _thought(call.output.text, call.output.reasoning)
     ran = tools.within_code(place)
-    if not ran:
-        (asked,) = call.output.calls
-        outcome = tools.outcomes(place, [asked], None)[0]
-        if outcome.result is not None and outcome.result.startswith(CODE_FAILED):
-            outcome = replace(outcome, complaint=outcome.result.removeprefix(CODE_FAILED).strip())
-        return [SpanDecision(call, thought, tool=asked.name, tool_input=asked.arguments, outcome=outcome)]
-    return [
+    made = [
         SpanDecision(call, thought, answer=run.result or "")
         if final and run.name is not None and is_output_tool(run.name)
         else SpanDecision(call, thought, tool=run.name, tool_input=run.arguments, outcome=CallOutcome(run, run.result))
         for run in ran
     ]
+    (asked,) = call.output.calls
+    result = tools.outcomes(place, [asked], None)[0].result
+    failed = result is not None and result.startswith(CODE_FAILED)
+    if not ran or (failed and all(run.error is None for run in ran)):
+        error = result.removeprefix(CODE_FAILED).strip() if result is not None and failed else None
+        itself = ToolRun(call.span, asked.name, asked.arguments, result, error, None)
+        outcome = CallOutcome(itself, result)
+        made.append(SpanDecision(call, thought, tool=asked.name, tool_input=asked.arguments, outcome=outcome))
+    return made
 
 
 def acts_in_words(calls: Sequence[ModelCall], stated: str | None) -> bool:

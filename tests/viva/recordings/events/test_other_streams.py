@@ -156,6 +156,18 @@ def test_an_agent_within_an_agent_is_a_sub_agent_and_siblings_are_not() -> None:
     assert (expert.started, expert.usage.calls, expert.tool_calls, expert.failed) == (1, 1, 1, 0)
 
 
+def test_a_sub_agent_whose_attributes_come_late_is_known_by_its_spans_name() -> None:
+    trace, spans = tracer()
+    with (
+        trace.start_as_current_span("invoke_agent boss") as boss,
+        trace.start_as_current_span("invoke_agent expert") as expert,
+    ):
+        trace.start_span("chat", attributes=chat_span(**USED)).end()
+        boss.set_attributes(agent_span("boss"))
+        expert.set_attributes(agent_span("expert"))
+    assert list(spans.collector.snapshot().subagents) == ["expert"]
+
+
 def test_an_agent_that_crashed_before_any_call_leaves_a_run() -> None:
     trace, spans = tracer()
     spans.collector.begin_task("crash")

@@ -35,7 +35,12 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 def test_a_log_that_inspect_wrote_is_read_whole() -> None:
     pytest.importorskip("backports.zstd")
-    rome, two = read_recordings(f"inspect:{RECORDED}/inspect.eval")
+    check_inspect(list(read_recordings(f"inspect:{RECORDED}/inspect.eval")))
+
+
+def check_inspect(found: list[Recording]) -> None:
+    """Compare what was read with the script that made the log."""
+    rome, two = found
     assert (rome.subject, rome.trial, rome.reward, two.subject, two.reward) == ("rome", 1, 1.0, "two", 0.0)
     assert rome.transcript.system == "You are a weatherman."
     assert rome.transcript.rounds[0].examiner == "How warm is Rome?"
@@ -212,6 +217,29 @@ def test_a_session_of_codex_is_read_whole(tmp_path: Path) -> None:
     assert "Be careful." in (recording.transcript.system or "")
     assert (recording.run_key, recording.agent_version) == ("s-1", "0.90.0")
     assert recording.transcript.rounds[0].steps[0].model == "gpt-x"
+
+
+@pytest.mark.parametrize("agent", ["claude_code", "codex"])
+def test_a_session_that_the_agent_itself_wrote_is_read_whole(agent: str) -> None:
+    check_agent(agent, list(read_recordings(f"{agent}:{RECORDED}/{agent}.jsonl")))
+
+
+def check_agent(agent: str, found: list[Recording]) -> None:
+    """Compare what was read with the script of the model (`make/scripted_streams.py`)."""
+    (recording,) = found
+    (round_,) = recording.transcript.rounds
+    assert (round_.examiner, (round_.agent or "").splitlines()[-1]) == ("List the files.", "There is one file, a.py.")
+    first, second = steps(recording)
+    asked = {
+        "claude_code": [("Bash", {"command": "ls", "description": "List"}), ("Read", {"file_path": "/nowhere/b.py"})],
+        "codex": [("exec_command", {"cmd": "ls"}), ("exec_command", {"cmd": "cat nowhere.py"})],
+    }
+    assert [first[:2], second[:2]] == asked[agent]
+    assert "a.py" in (first[2] or "")
+    assert first[3] is None
+    assert second[3] is not None
+    assert trajectory(recording.transcript)[0].thought == "I look."
+    assert tokens(recording) == (200, 20)
 
 
 def test_an_older_session_of_codex_is_read_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.viva.recordings.spans.test_broken import model, read, span
 from viva.recordings.output_text import text_of_output
-from viva.records.trajectory import answer_of, tool_calls, trajectory
+from viva.records.trajectory import UNPARSED, answer_of, tool_calls, trajectory, undispatched
 
 
 def messages(side: str, *said: dict[str, Any]) -> dict[str, Any]:
@@ -188,16 +188,54 @@ def test_a_call_whose_arguments_the_framework_gave_as_its_answer_is_no_tool_used
     assert not tool_calls(recording.transcript.rounds[0].steps)
 
 
-def test_an_output_tool_whose_result_was_refused_is_a_call(tmp_path: Path) -> None:
+def test_an_output_tool_whose_result_was_refused_is_an_answer_that_could_not_be_read(tmp_path: Path) -> None:
     asked = chat(("user", "Q?"))
+    refused = {"role": "assistant", "calls": [("final_result", {"city": 5})]}
+    complaint = {"role": "tool", "content": "city should be text", "tool_call_id": "c0"}
     spans = [
         span(1),
-        of_model(2, 1, asked, {"role": "assistant", "calls": [("final_result", {"city": 5})]}),
-        of_model(4, 1, asked, {"role": "assistant", "calls": [("final_result", {"city": "Rome"})]}),
+        of_model(2, 1, asked, refused),
+        of_model(4, 1, [*asked, refused, complaint], {"role": "assistant", "calls": [("final_result", {"city": "R"})]}),
     ]
     (recording,) = read(tmp_path, spans)
-    steps = trajectory(recording.transcript)
-    assert [(step.tool, answer_of(step)) for step in steps] == [("final_result", None), (None, '{"city": "Rome"}')]
+    first, second = trajectory(recording.transcript)
+    assert (undispatched(first), first.error) == (UNPARSED, "city should be text")
+    assert answer_of(second) == '{"city": "R"}'
+    assert not tool_calls(recording.transcript.rounds[0].steps)
+
+
+def code_agent(result: str, *ran: dict[str, Any]) -> list[dict[str, Any]]:
+    """Write a code agent's action, the tools that ran in it, and the next model call, as smolagents does."""
+    said = chat(("assistant", "Thought: I try.\n<code>\nprint(f(1))\n</code>"))
+    asked = chat(("user", "New task:\nQ?"))
+    after = [*asked, *said, *chat(("tool-response", f"Call id: call_1\n{result}"))]
+    tools = [
+        span(number, 1, span_kind="TOOL", attributes={"tool.name": "f", "output.value": "25"}, **each)
+        for number, each in enumerate(ran, 3)
+    ]
+    end = chat(("assistant", "Thought: Done.\n<code>\nfinal_answer('25')\n</code>"))
+    last = span(9, 1, span_kind="TOOL", attributes={"tool.name": "final_answer", "output.value": "25"})
+    models = [of_model(2, 1, asked, *said), of_model(8, 1, after, *end)]
+    for made in models:
+        made["name"] = "OpenAIModel.generate"
+        made["attributes"]["openinference.span.kind"] = "LLM"
+    return [span(1, span_kind="AGENT"), models[0], *tools, models[1], last]
+
+
+def test_tools_that_code_ran_are_the_steps_and_the_code_is_one_if_it_failed_by_itself(tmp_path: Path) -> None:
+    error = "Error:\nname 'x' is not defined"
+    for result, ran, steps in (
+        ("Observation:\nExecution logs:\n25", [{}, {}], [("f", None), ("f", None)]),
+        ("Observation:\nExecution logs:\n25", [], [("python_interpreter", None)]),
+        (error, [], [("python_interpreter", "name 'x' is not defined")]),
+        (error, [{}], [("f", None), ("python_interpreter", "name 'x' is not defined")]),
+        (error, [{"status_code": "ERROR", "status_message": "no x"}], [("f", "no x")]),
+    ):
+        (recording,) = read(tmp_path, code_agent(result, *ran))
+        (round_,) = recording.transcript.rounds
+        assert [(step.tool, step.error) for step in tool_calls(round_.steps)] == steps
+        assert {step.thought for step in tool_calls(round_.steps)} == {"I try."}
+        assert (recording.subject, round_.agent) == ("Q?", "25")
 
 
 def parser(number: int, **value: Any) -> dict[str, Any]:

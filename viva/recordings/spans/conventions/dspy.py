@@ -26,7 +26,8 @@ from viva.recordings.spans.conventions.written_values import (
 
 _KIND = "openinference.span.kind"
 _FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*$", re.MULTILINE)
-_REQUEST = re.compile(r"\n\s*Respond with the corresponding output fields, starting with the field .*\Z", re.DOTALL)
+_REQUEST = "Respond with the corresponding output fields, starting with the field "
+"""How the chat adapter ends the message of a user."""
 _FINISH = "finish"
 _ASKED = ("question", "query", "input", "user_request", "user_input", "prompt", "message", "text", "task")
 
@@ -106,7 +107,7 @@ def _asked(said: FlatMessage) -> dict[str, Any]:
     if said.role == "assistant" and (fields := _fields(said.words)):
         return message("assistant", _parts(fields))
     if said.role == "user":
-        fields = _fields(_REQUEST.sub("", said.words))
+        fields = _fields(said.words.partition(f"\n{_REQUEST}")[0])
         fields.pop("trajectory", None)
         if fields:
             return message("user", [text(_question(fields) or written(fields))])

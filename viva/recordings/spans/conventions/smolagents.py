@@ -31,6 +31,8 @@ _KIND = "openinference.span.kind"
 _WRAPPER = {"args", "sanitize_inputs_outputs", "kwargs"}
 _CODE = re.compile(r"(?:<code>|```(?:py|python)?\n)(?P<code>.*?)(?:</code>|```|\Z)", re.DOTALL)
 _TASK, _CALLING, _FINAL, _PYTHON = "New task:\n", "Calling tools:\n", "final_answer", "python_interpreter"
+_LONGEST = 100_000
+"""Characters of Python beyond which it is not read for the answer of an earlier turn."""
 _RESULT = re.compile(r"(?:Call id: \S+\n)?(?:Observation:\n)?")
 _LOGS = re.compile(r"Execution logs:\n(?P<logs>.*?)\n?Last output from code snippet:\n(?P<last>.*)\Z", re.DOTALL)
 
@@ -95,6 +97,8 @@ def _acting(words: str) -> list[dict[str, Any]] | None:
 
 def _called(words: str) -> tuple[str | None, list[dict[str, Any]]]:
     """Return the answer that calls in words give, or the calls."""
+    if len(words) > _LONGEST:
+        return None, [text(words)]
     try:
         listed = ast.literal_eval(words.removeprefix(_CALLING).strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
@@ -115,6 +119,8 @@ def _called(words: str) -> tuple[str | None, list[dict[str, Any]]]:
 
 def _answer_in(code: str) -> str | None:
     """Return the answer that code gives as a constant."""
+    if len(code) > _LONGEST:
+        return None
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, MemoryError, RecursionError):

@@ -10,20 +10,7 @@ os.environ.setdefault("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPA
 
 from opentelemetry import trace
 
-from tests.viva.recordings.frameworks.make.script import (
-    CONVERSATION,
-    FAILING,
-    MODEL,
-    PARALLEL,
-    PLAIN,
-    SYSTEM,
-    Script,
-    Task,
-    convert,
-    folder_given,
-    get_weather,
-    model_server,
-)
+from tests.viva.recordings.frameworks.make.script import folder_given
 from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
@@ -33,6 +20,20 @@ from google.adk.agents import LlmAgent  # noqa: E402
 from google.adk.models.lite_llm import LiteLlm  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
 from google.genai import types  # noqa: E402
+
+from tests.viva.recordings.frameworks.make.script import (  # noqa: E402
+    CONVERSATION,
+    FAILING,
+    MODEL,
+    PARALLEL,
+    PLAIN,
+    SYSTEM,
+    Script,
+    Task,
+    convert,
+    get_weather,
+    model_server,
+)
 
 script = Script("Google ADK", versions("google-adk"), "its own", agent="weatherman")
 

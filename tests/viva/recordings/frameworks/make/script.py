@@ -13,12 +13,6 @@ from typing import Any
 
 from tests.model_server import Answer, ModelServer, Request, ToolCall
 
-_HERE = str(Path(__file__).parent)
-if _HERE in sys.path:
-    # A script beside this one may have the name of a package that a framework imports, as `mcp` has.
-    sys.path.remove(_HERE)
-    sys.path.append(_HERE)
-
 MODEL = "scripted"
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 7
 SYSTEM = "Be brief."
