@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,15 @@ def read_evaluations(file: Path) -> Evaluations:
         broken += len(lines) if entry is None else 0
         entries += [entry] if entry is not None else []
     return Evaluations(tuple(entries), broken)
+
+
+def as_ufo_reads(folder: Path) -> dict[str, Any]:
+    """Read the evaluation of a session as UFO's `Trajectory` does: the whole file is one JSON document."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "evaluation.log").read_text(encoding="utf-8"))
+    except json.JSONDecodeError:
+        return {}
+    return found
 
 
 def _objects(content: bytes) -> Iterator[list[bytes]]:

@@ -1,8 +1,10 @@
-"""Writes `evaluation.log`: evaluations in the format that UFO documents, one JSON object per line."""
+"""Writes evaluations in the format that UFO documents: one in each file, as UFO reads them, or one per line."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from viva.records.verdict import Insight, Label
 
 FILE = "evaluation.log"
 TYPE = "evaluation_result"
+_NUMBERED = re.compile(r"evaluation_(\d{1,9})\.log")
 
 
 def evaluation_of(insight: Insight) -> dict[str, Any]:
@@ -57,9 +60,37 @@ def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    lines = b"".join(json.dumps(entry, ensure_ascii=True).encode() + b"\n" for entry in entries)
+    _append(file, b"".join(map(_line, entries)))
+
+
+def write_evaluations(folder: Path, entries: list[dict[str, Any]]) -> None:
+    """Write each evaluation into a file of its own in a session's folder.
+
+    UFO reads `evaluation.log` as one JSON document, so whatever is in that file stays alone: the first evaluation is
+    written there, the next ones into `evaluation_2.log`, `evaluation_3.log` and so on. Links are not followed.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    for entry in entries:
+        line = _line(entry)
+        number = 1
+        while not _append(folder / (FILE if number == 1 else f"evaluation_{number}.log"), line, only_first=True):
+            number = max(number, _last_number(folder)) + 1
+
+
+def _last_number(folder: Path) -> int:
+    found = (_NUMBERED.fullmatch(name) for name in os.listdir(folder))
+    return max((int(match[1]) for match in found if match is not None), default=1)
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=True).encode() + b"\n"
+
+
+def _append(file: Path, lines: bytes, *, only_first: bool = False) -> bool:
     log = AppendFile(file)
     try:
-        log.append(lines)
+        return log.append(lines, only_first=only_first)
     finally:
         log.close()

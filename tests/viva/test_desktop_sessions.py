@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
-from tests.evaluation_logs import read_evaluations
+from tests.evaluation_logs import as_ufo_reads, read_evaluations
 from tests.judge.session.asked import captions, folder_of, pictures, said, sub
 from tests.model_server import ModelServer
 from tests.ufo_folders import REQUEST, app_line, make_folder, picture, shared_folder
@@ -81,13 +81,28 @@ def test_the_shared_log_is_judged_and_its_broken_line_is_noted(judged: Judged) -
     ]
 
 
-def test_two_traces_append_two_evaluations_to_the_folders_log(judged: Judged) -> None:
+def test_ufo_reads_its_log_after_a_second_trace_and_each_evaluation_is_a_file(judged: Judged) -> None:
     folder = folder_of(judged.folder)
     judged.trace(f"ufo:{folder.name}")
     judged("trace", f"ufo:{folder.name}", "--model", "openai:no", "--out", "again")
-    found = read_evaluations(folder / "evaluation.log")
-    assert [entry["complete"] for entry in found.entries] == ["yes", "no"]
-    assert [entry["cost"] for entry in found.entries] == [None, None]
+    judged("trace", f"ufo:{folder.name}", "--model", "openai:m", "--out", "both", "--level", "both")
+    assert as_ufo_reads(folder)["complete"] == "yes"
+    names = ["evaluation.log", *(f"evaluation_{number}.log" for number in (2, 3, 4))]
+    assert sorted(path.name for path in folder.glob("evaluation*")) == names
+    found = [json.loads((folder / name).read_text()) for name in names]
+    assert [(each["complete"], each["level"], each.get("round")) for each in found] == [
+        ("yes", "session", None), ("no", "session", None), ("yes", "session", None), ("yes", "round", 1),
+    ]  # fmt: skip
+    assert [each["cost"] for each in found] == [None] * 4
+
+
+def test_an_evaluation_of_ufos_stays_as_it_is(judged: Judged) -> None:
+    folder = folder_of(judged.folder)
+    own = json.dumps({"complete": "unsure", "level": "session"}, indent=4)
+    (folder / "evaluation.log").write_text(own)
+    judged.trace(f"ufo:{folder.name}")
+    assert (folder / "evaluation.log").read_text() == own
+    assert json.loads((folder / "evaluation_2.log").read_text())["complete"] == "yes"
 
 
 def test_the_log_goes_to_a_file_where_one_is_named(judged: Judged) -> None:

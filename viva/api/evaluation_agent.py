@@ -20,7 +20,7 @@ from rich.text import Text
 
 from viva.api.arguments import checked
 from viva.errors import SetupError
-from viva.judge.session.evaluation_log import FILE, append_evaluations, evaluation_of
+from viva.judge.session.evaluation_log import FILE, evaluation_of, write_evaluations
 from viva.judge.session.evaluator import SessionEvaluator
 from viva.judge.session.settings import Screenshots, Settings, api_descriptions, prompt_text
 from viva.judge.session.trajectory import of_session, request_of, show_session
@@ -97,7 +97,7 @@ class EvaluationAgent:
         eva_all_screenshots: bool = True,
         context: Context | None = None,
     ) -> tuple[dict[str, Any], float | None]:
-        """Judge a session, and append the result to the folder's `evaluation.log`.
+        """Judge a session, and write the result into the folder: `evaluation.log`, or the next free number.
 
         Args:
             request: What the user asked for; empty takes it from the log.
@@ -226,10 +226,10 @@ def _several(given: str | Iterable[str]) -> Iterable[str]:
 
 
 def _written(insight: Insight, folder: Path) -> dict[str, Any]:
-    """Return the result, and append it to the folder's log if that can be written."""
+    """Return the result, and write it into the folder if that is possible."""
     result = evaluation_of(insight)
     try:
-        append_evaluations(folder / FILE, [result])
+        write_evaluations(folder, [result])
     except OSError as error:
         LOG.warning("%s cannot be written: %s", one_line(str(folder / FILE), 300), error.strerror or error)
     return result

@@ -39,8 +39,15 @@ class AppendFile:
         """The size of the file after this process's last successful write; -1 before the first write and after a failed
         one. At any other size, the last byte may not be the end of a line."""
 
-    def append(self, lines: bytes) -> None:
+    def append(self, lines: bytes, *, only_first: bool = False) -> bool:
         """Append whole lines with one write.
+
+        Args:
+            lines: The lines.
+            only_first: Write nothing unless the file is empty.
+
+        Returns:
+            Whether they were written.
 
         Raises:
             OSError: not all lines were written; the file may contain part of them.
@@ -51,6 +58,8 @@ class AppendFile:
             self._lock()
             try:
                 end = os.lseek(self._fd, 0, os.SEEK_END)  # the size; fstat takes five times as long
+                if only_first and end:
+                    return False
                 if end != self._sound_end and end and os.pread(self._fd, 1, end - 1) != b"\n":
                     lines = b"\n" + lines
                 self._sound_end = -1
@@ -58,6 +67,7 @@ class AppendFile:
                 if written != len(lines):
                     raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes were written: is the disk full?")
                 self._sound_end = end + written
+                return True
             except OSError as error:
                 error.filename = error.filename or str(self._path)
                 raise

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viva.errors import SetupError
-from viva.judge.session.evaluation_log import FILE, append_evaluations, evaluation_of
+from viva.judge.session.evaluation_log import append_evaluations, evaluation_of, write_evaluations
 from viva.judge.session.evaluator import SessionEvaluator
 from viva.plugins.kinds import split
 from viva.recordings.table import READERS
@@ -17,7 +17,7 @@ from viva.records.transcript import Transcript
 
 
 class EvaluationLogSink:
-    """Appends to one file, or to the `evaluation.log` in the folder of each session."""
+    """Appends to one file, or writes each evaluation into a file in the folder of its session."""
 
     def __init__(self, path: str = "", *, sources: Sequence[Path] = ()) -> None:
         """Args:
@@ -41,26 +41,27 @@ class EvaluationLogSink:
                 ) from error
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
-        """Append the evaluations of one run: first that of the session, then those of its rounds.
+        """Write the evaluations of one run: first that of the session, then those of its rounds.
 
         Raises:
             OSError: they could not be written.
         """
         insights = [each for each in record.insights if each.evaluator == SessionEvaluator.name and each.details]
         entries = [evaluation_of(each) for each in insights if each.details.get("level") in ("session", "round")]
-        file = self._file or self._in_folder(record)
-        if entries and file is not None:
-            await asyncio.to_thread(append_evaluations, file, entries)
+        if self._file is not None:
+            await asyncio.to_thread(append_evaluations, self._file, entries)
+        elif (folder := self._folder(record)) is not None:
+            await asyncio.to_thread(write_evaluations, folder, entries)
 
     async def close(self) -> None:
         """Do nothing: no file stays open."""
 
-    def _in_folder(self, record: RunRecord) -> Path | None:
+    def _folder(self, record: RunRecord) -> Path | None:
         place = record.setting.place if record.setting is not None else ""
         folder = Path(place).resolve()
         if not place or not folder.is_dir() or not any(folder.is_relative_to(source) for source in self._sources):
             return None
-        return folder / FILE
+        return folder
 
 
 def folder_logs(recordings: Sequence[str], sinks: Sequence[str]) -> list[tuple[str, Sink]]:

@@ -1,16 +1,17 @@
-"""`evaluation.log`: UFO's shape, a line each, so that a second evaluation stays readable."""
+"""`evaluation.log`: UFO's shape, one in a file as UFO reads it, or a line each in a file of many."""
 
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ModelAt
-from tests.evaluation_logs import read_evaluations
+from tests.evaluation_logs import as_ufo_reads, read_evaluations
 from tests.judge.session.asked import folder_of, judge, said, sub
-from viva.judge.session.evaluation_log import append_evaluations, evaluation_of
+from viva.judge.session.evaluation_log import append_evaluations, evaluation_of, write_evaluations
 from viva.judge.session.settings import Settings
 
 
@@ -55,6 +56,34 @@ def test_a_log_of_ufos_with_one_object_over_several_lines_is_one_evaluation(tmp_
     assert [entry["complete"] for entry in read_evaluations(log).entries] == ["yes"]
 
 
+def test_each_evaluation_has_a_file_and_ufo_reads_the_first(tmp_path: Path) -> None:
+    (tmp_path / "evaluation.log").write_bytes(b"")  # UFO makes an empty one when it starts
+    for complete in ("yes", "no", "unsure"):
+        write_evaluations(tmp_path, [{"complete": complete}])
+        assert as_ufo_reads(tmp_path) == {"complete": "yes"}
+    assert {path.name: json.loads(path.read_text())["complete"] for path in tmp_path.iterdir()} == {
+        "evaluation.log": "yes", "evaluation_2.log": "no", "evaluation_3.log": "unsure",
+    }  # fmt: skip
+
+
+def test_numbers_go_on_after_the_last_and_links_are_passed_by(tmp_path: Path) -> None:
+    target = tmp_path / "precious.txt"
+    target.write_text("mine")
+    folder = tmp_path / "session"
+    folder.mkdir()
+    (folder / "evaluation.log").write_text("{}")
+    (folder / "evaluation_7.log").symlink_to(target)
+    write_evaluations(folder, [{"complete": "yes"}, {"complete": "no"}])
+    assert json.loads((folder / "evaluation_9.log").read_text()) == {"complete": "no"}
+    assert target.read_text() == "mine"
+
+
+def test_evaluations_at_the_same_time_share_no_file(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: write_evaluations(tmp_path, [{"number": number}]), range(24)))
+    assert sorted(json.loads(path.read_text())["number"] for path in tmp_path.iterdir()) == list(range(24))
+
+
 def test_torn_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     log = tmp_path / "evaluation.log"
     log.write_text('{"complete": "yes"}\n{"compl')
@@ -69,6 +98,8 @@ def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "evaluation.log").symlink_to(target)
     with pytest.raises(OSError, match=r"evaluation\.log"):
         append_evaluations(tmp_path / "evaluation.log", [{"complete": "yes"}])
+    with pytest.raises(OSError, match=r"evaluation\.log"):
+        write_evaluations(tmp_path, [{"complete": "yes"}])
     assert target.read_text() == "mine"
 
 

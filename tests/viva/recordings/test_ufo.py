@@ -22,6 +22,7 @@ from tests.ufo_folders import (
     picture,
     shared_folder,
 )
+from viva.judge.session.trajectory import step_words
 from viva.recordings.desktop.ufo import read_session
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.table import read_recordings
@@ -314,3 +315,95 @@ def test_steps_numbered_anew_in_each_round_have_their_own_screenshots(tmp_path: 
     mapping.write_text(named.replace("r{round}_s{step}", "r0_s{step}"))
     talk = only(f"ufo:{folder}", mapping=mapping).transcript
     assert [round_.steps[0].images for round_ in talk.rounds] == [("r0_s1.png",), ()], "a picture shows one step"
+
+
+def test_an_empty_plan_stays_for_the_step_the_round_and_the_judge(tmp_path: Path) -> None:
+    lines = [host_line(plan=[], message=[]), app_line(1, plan=[]), app_line(2, plan=None)]
+    (round_,) = read_session(make_folder(tmp_path / "t", lines)).transcript.rounds
+    done, silent = round_.steps
+    assert (done.plan, done.attributes["plan"]) == ("[]", [])
+    assert (silent.plan, "plan" in silent.attributes) == (None, False)
+    assert round_.attributes["plan"] == []
+    assert (round_.attributes["host"][0]["plan"], round_.attributes["host"][0]["message"]) == ([], [])
+    assert "plan: []" in step_words(done)
+    assert "plan" not in step_words(silent)
+
+
+def test_an_empty_plan_does_not_replace_the_rounds_plan(tmp_path: Path) -> None:
+    lines = [host_line(), app_line(1), host_line(plan=[], status="FINISH")]
+    (round_,) = read_session(make_folder(tmp_path / "t", lines)).transcript.rounds
+    assert round_.attributes["plan"] == ["tell the user"]
+
+
+HEADING = {"version": "1.2", "host": "desk"}
+
+
+def test_a_line_without_any_known_key_is_no_step_and_begins_no_round(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("fields: {step: n, thought: why, round: r}\n")
+    lines = [HEADING, {"n": 1, "why": "a", "r": 1}, {"trace": 7}, {"n": 2, "why": "b", "r": 1}, {"why": "c", "r": 1}]
+    folder = make_folder(tmp_path / "t", lines, pictures=(1, 2))
+    transcript = only(f"ufo:{folder}", mapping=tmp_path / "m.yaml").transcript
+    (round_,) = transcript.rounds
+    assert [(step.id, step.thought, len(step.images)) for step in round_.steps] == [
+        ("1", "a", 4),
+        ("2", "b", 4),
+        ("3", "c", 0),
+    ]
+    assert transcript.attributes["log"] == [HEADING, {"trace": 7}], "nothing is thrown away"
+    assert "lines without any known key are not steps, and are kept in `log`: 2" in transcript.notes
+
+
+def test_a_step_without_a_number_takes_that_of_no_other(tmp_path: Path) -> None:
+    lines = [app_line(1), {"agent_type": "AppAgent", "thought": "between"}, app_line(2)]
+    steps = read_session(make_folder(tmp_path / "t", lines)).transcript.rounds[0].steps
+    assert [(step.id, step.thought) for step in steps] == [("1", "thought 1"), ("2-2", "between"), ("2", "thought 2")]
+
+
+def test_a_line_that_only_says_what_was_asked_is_no_step(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("fields: {step: n, thought: why, request: goal}\n")
+    folder = make_folder(tmp_path / "t", [{"goal": "Buy tea", "shop": "x"}, {"n": 1, "why": "a"}])
+    (round_,) = only(f"ufo:{folder}", mapping=tmp_path / "m.yaml").transcript.rounds
+    assert (round_.examiner, [step.id for step in round_.steps]) == ("Buy tea", ["1"])
+    assert round_.attributes["host"] == [{"shop": "x"}]
+
+
+def default_folder(path: Path) -> Path:
+    """A folder as UFO leaves it by default: each line names a concatenated picture and the desktop's."""
+    lines = [app_line(step, desktop_screenshot_path=f"logs/t/desktop_step{step}.png") for step in (1, 2)]
+    folder = make_folder(path, lines, pictures=(1, 2))
+    for step in (1, 2):
+        (folder / f"action_step{step}_concat.png").unlink()
+    return folder
+
+
+def test_pictures_that_ufo_takes_on_demand_only_are_not_missing_from_a_default_folder(tmp_path: Path) -> None:
+    transcript = read_session(default_folder(tmp_path / "t")).transcript
+    assert transcript.notes == ()
+    step = transcript.rounds[0].steps[0]
+    assert "images_missing" not in step.attributes
+    assert step.attributes["images_not_taken"] == [
+        "concatenated: logs/t/action_step1_concat.png",
+        "desktop: logs/t/desktop_step1.png",
+    ]
+
+
+@pytest.mark.parametrize("name", ["action_step2_concat.png", "desktop_step2.png"])
+def test_where_one_step_has_such_a_picture_that_of_another_is_missing(name: str, tmp_path: Path) -> None:
+    folder = default_folder(tmp_path / "t")
+    (folder / name).write_bytes(picture("second"))
+    transcript = read_session(folder).transcript
+    assert transcript.notes == ("screenshots that are missing: 1",)
+    assert name.replace("2", "1") in transcript.rounds[0].steps[0].attributes["images_missing"][0]
+
+
+def test_a_picture_that_a_mapping_file_names_is_missing_where_it_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("fields: {step: n}\npictures: {concatenated: both}\n")
+    folder = make_folder(tmp_path / "t", [{"n": 1, "both": "both1.png"}])
+    transcript = only(f"ufo:{folder}", mapping=tmp_path / "m.yaml").transcript
+    assert "screenshots that are missing: 1" in transcript.notes
+
+
+def test_a_session_that_never_came_to_an_application_has_no_final_picture_to_miss(tmp_path: Path) -> None:
+    transcript = read_session(make_folder(tmp_path / "t", [host_line()], final=False)).transcript
+    assert "images_missing" not in transcript.attributes
+    assert not any("missing" in note for note in transcript.notes)

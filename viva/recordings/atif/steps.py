@@ -8,7 +8,7 @@ from typing import Any
 
 from viva.recordings.spans.messages import as_text
 from viva.recordings.spans.values import read_time
-from viva.records.trajectory import ANSWER, CALL_ID, MARK
+from viva.records.trajectory import ANSWER, CALL_ID, MARK, UNDISPATCHED
 from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Usage
 
 
@@ -143,6 +143,8 @@ class _StepReader:
                 mark[ANSWER] = text
             elif call.get("tool_call_id") is not None:
                 mark[CALL_ID] = call["tool_call_id"]
+            if call is not None and (why := _undispatched(call)) is not None:
+                mark[UNDISPATCHED] = why
             found = _results_of(call, results, by_id, alone=len(calls) == 1)
             pictures = [*(images if place == 1 else ()), *(image for result in found for image in result[2])]
             draft.steps.append(
@@ -180,6 +182,12 @@ class _StepReader:
 
 _Result = tuple[str | None, str, list[str]]
 """Id of the call, text and pictures."""
+
+
+def _undispatched(call: Mapping[str, Any]) -> str | None:
+    extra = call.get("extra")
+    why = extra.get(UNDISPATCHED) if isinstance(extra, Mapping) else None
+    return why if isinstance(why, str) else None
 
 
 def _results_of(

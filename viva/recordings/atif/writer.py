@@ -12,7 +12,7 @@ from typing import Any
 from viva.recordings.react import to_json
 from viva.records.codec import to_plain
 from viva.records.text import storable
-from viva.records.trajectory import CALL_ID, answer_of, marked, span_of, trajectory_steps
+from viva.records.trajectory import CALL_ID, UNDISPATCHED, answer_of, marked, span_of, trajectory_steps, undispatched
 from viva.records.transcript import Round, Step, Transcript, Usage
 
 VERSION = "ATIF-v1.7"
@@ -125,6 +125,8 @@ def _call(step: Step, identity: str) -> dict[str, Any]:
     call: dict[str, Any] = {"tool_call_id": identity, "function_name": step.tool or "", "arguments": arguments}
     if given is not None and not isinstance(given, Mapping):
         call["extra"] = {"arguments_as_written": given if isinstance(given, str) else to_json(given)}
+    if (why := undispatched(step)) is not None:
+        call.setdefault("extra", {})[UNDISPATCHED] = why
     return call
 
 

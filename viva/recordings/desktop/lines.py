@@ -74,6 +74,10 @@ def _take(found: LogLines, number: int, line: bytes) -> None:
         found.broken.append(number)
 
 
+OF_SESSIONS = frozenset({"agent_type", "agent_name", "request", "round"})
+"""The fields that say nothing of a step."""
+
+
 class LineFields:
     """One line of the log, or one action in it. It notes which keys were read, so that the rest can be kept as well."""
 
@@ -102,9 +106,23 @@ class LineFields:
         return value if isinstance(value, str) else ""
 
     @property
+    def is_known(self) -> bool:
+        """Return whether the line has any key of a field or a picture."""
+        return self._has_any({**self._names.fields, **self._names.pictures})
+
+    @property
+    def is_about_a_step(self) -> bool:
+        """Return whether the line has any key of a step: one that does not only say what was asked and of whom."""
+        of_steps = {name: keys for name, keys in self._names.fields.items() if name not in OF_SESSIONS}
+        return self._has_any({**of_steps, **self._names.pictures})
+
+    @property
     def rest(self) -> dict[str, Any]:
         """Return the keys and values that have not been read."""
         return {key: value for key, value in self._line.items() if key not in self._taken}
+
+    def _has_any(self, names: Mapping[str, tuple[str, ...]]) -> bool:
+        return any(_has(self._line, key) for keys in names.values() for key in keys)
 
     def _first(self, keys: tuple[str, ...]) -> Any:
         """Return the first value that is not empty. Empty values are not kept either."""

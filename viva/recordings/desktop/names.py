@@ -20,6 +20,8 @@ from viva.regular_files import MIB, read_text
 
 ROLES = ("clean", "annotated", "selected_controls", "concatenated", "desktop")
 """What the picture of a step can show, in the order in which a step lists its pictures."""
+ON_DEMAND = ("concatenated", "desktop")
+"""The pictures that UFO names in every line, but takes only with `CONCAT_SCREENSHOT` and `SAVE_FULL_SCREEN`."""
 MOST_MAPPING = MIB
 """The maximum bytes of a mapping file."""
 
@@ -52,6 +54,11 @@ class Names:
     """The number of the round for lines that give none."""
     mapped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The fields and pictures (`pictures.clean`) that the mapping file itself names, and their keys."""
+
+    @property
+    def on_demand(self) -> frozenset[str]:
+        """Return the roles whose pictures are named in a line even if they were never to be taken."""
+        return frozenset(role for role in ON_DEMAND if f"pictures.{role}" not in self.mapped)
 
 
 FIELDS: Mapping[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from viva.journal.images import MOST_BYTES, kind_of
@@ -15,6 +15,7 @@ from viva.recordings.desktop.lines import LineFields
 from viva.recordings.desktop.names import ROLES, Names
 from viva.regular_files import in_words, open_linked
 
+_NUMBER = re.compile(r"\d+")
 _LOOKS_LIKE_A_PICTURE = re.compile(r".+\.(?:png|jpe?g|gif|webp)", re.I)
 
 
@@ -28,6 +29,8 @@ class Shots:
     """What each picture shows, in the same order."""
     missing: tuple[tuple[str, str], ...] = ()
     """The role and name of each picture with a fault, and the fault in words."""
+    not_taken: tuple[tuple[str, str], ...] = ()
+    """The role and path of each picture that the session was not set to take."""
 
     @property
     def attributes(self) -> dict[str, object]:
@@ -35,6 +38,8 @@ class Shots:
         kept: dict[str, object] = {"image_roles": list(self.roles)} if self.roles else {}
         if self.missing:
             kept["images_missing"] = [f"{role}: {words}" for role, words in self.missing]
+        if self.not_taken:
+            kept["images_not_taken"] = [f"{role}: {path}" for role, path in self.not_taken]
         return kept
 
 
@@ -50,22 +55,28 @@ class Screenshots:
     _names: dict[str, None] | None = None
     """The names of all pictures in the folder, once it has been read: a session may have thousands of rounds."""
     _sub_rounds: dict[str, list[str]] | None = None
+    _kinds: set[str] | None = None
+    """The names of the pictures in the folder, with 0 for each number."""
 
     def of_step(self, line: LineFields, step: int | None, round_: int) -> Shots:
         """Return the pictures of a step: those that its line names, or else those with the usual names for its number.
 
-        A picture that another step has is not taken by its usual name: steps may be numbered anew in each round.
+        A picture that another step has is not taken by its usual name: steps may be numbered anew in each round. One
+        that UFO takes on demand only is not missing if the folder has none of its kind.
         """
         found: dict[str, str] = {}
+        not_taken = []
         for role in ROLES:
             named = line.picture(role)
-            if named:
+            if named and role in self.names.on_demand and not self._has_kind(base_name(named)):
+                not_taken.append((role, named[:200]))
+            elif named:
                 found[role] = named
             elif named is None and step is not None:
                 name = self._standard(role, step=step, round=round_)
                 if name not in self.used and self._exists(name):
                     found[role] = name
-        return self._look(found)
+        return replace(self._look(found), not_taken=tuple(not_taken))
 
     def of_round(self, number: int) -> Shots:
         """Return the pictures taken at the end of a round and of its sub-rounds. They are optional."""
@@ -74,10 +85,10 @@ class Screenshots:
         found = [("sub_round_final", name) for name in subs]
         return self._look_all([*found, *([("round_final", final)] if self._exists(final) else [])])
 
-    def final(self) -> Shots:
-        """Return the picture taken at the end of the session. If there is none, it counts as missing."""
+    def final(self, *, expected: bool = True) -> Shots:
+        """Return the picture taken at the end of the session. If it is expected and not there, it counts as missing."""
         name = self._standard("final")
-        return self._look({"final": name} if name else {})
+        return self._look({"final": name} if self._exists(name) or (name and expected) else {})
 
     @property
     def unused(self) -> list[str]:
@@ -129,6 +140,12 @@ class Screenshots:
             return "are not pictures"
         whole = {"png": b"IEND" in tail, "jpeg": b"\xff\xd9" in tail}
         return None if whole.get(kind, True) else "are cut off"
+
+    def _has_kind(self, name: str) -> bool:
+        """Return whether the folder has a picture whose name differs from this one in nothing but numbers."""
+        if self._kinds is None:
+            self._kinds = {_NUMBER.sub("0", each) for each in self._listed()}
+        return _NUMBER.sub("0", name) in self._kinds
 
     def _exists(self, name: str) -> bool:
         return bool(name) and (self.folder / name).is_file()

@@ -32,7 +32,8 @@ def steps_of(identity: str, line: LineFields, shots: Shots, names: Names) -> lis
         agent=line.text("agent_name"),
         observation=line.text("observation"),
         thought=line.text("thought"),
-        plan=text_of(plan),
+        # That nothing is left to do is a plan too.
+        plan="[]" if plan == [] else text_of(plan),
         images=shots.names,
         usage=usage_of(line),
         seconds=amount(line.take("seconds")),
@@ -147,4 +148,5 @@ def _result(value: Any) -> tuple[str | None, str | None]:
 
 
 def _told(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in attributes.items() if value not in (None, "", [], {})}
+    kept = {key: value for key, value in attributes.items() if value not in (None, "", [], {})}
+    return kept | ({"plan": []} if attributes.get("plan") == [] else {})

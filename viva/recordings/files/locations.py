@@ -39,12 +39,13 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
     left: list[Path] = []
     for source in sources:
         path = Path(source)
-        if path.is_dir():
+        # A path that may not be looked at is left to its opening, which says why. `Path.is_dir` would raise.
+        if os.path.isdir(path):
             inside = _in_folder(path, endings, left)
             if not inside:
                 raise NothingYet(f"{path}: no file in this folder or below it ends in {', '.join(endings)}.")
             files.update(dict.fromkeys(inside))
-        elif path.exists() or not glob.has_magic(source):
+        elif os.path.exists(path) or not glob.has_magic(source):
             files[path] = None
         else:
             files.update(dict.fromkeys(_matching(source, endings, left)))

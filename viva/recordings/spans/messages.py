@@ -176,9 +176,14 @@ def _chat_call(call: Any) -> RequestedCall:
     return RequestedCall(_name(inner.get("name")), arguments(given), _identity(call.get("id")))
 
 
+_WORDS_ALONE = frozenset({"message.role", "message.content", "message.tool_call_id", "message.name"})
+
+
 def _from_openinference(element: Mapping[str, Any]) -> Message:
     text = element.get("message.content")
-    parts = indexed(element, "message.contents")
+    # Most messages are words alone, and the look for parts takes most of the time of reading them.
+    plain = _WORDS_ALONE.issuperset(element)
+    parts = [] if plain else indexed(element, "message.contents")
     # Parts of a kind of their own: their text stands beside the words, not among them.
     thinking = [part for part in parts if part.get("message_content.type") in KINDS]
     reasoning = [told for part in thinking if (told := str(part.get("message_content.text") or ""))]
@@ -189,7 +194,7 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
     ]
     words = as_text(text) if text is not None else "\n".join(spoken) if spoken else None
     calls = []
-    for call in indexed(element, "message.tool_calls"):
+    for call in () if plain else indexed(element, "message.tool_calls"):
         given = call.get("tool_call.function.arguments")
         name = _name(call.get("tool_call.function.name"))
         if name is not None or given is not None:

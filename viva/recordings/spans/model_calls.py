@@ -154,8 +154,8 @@ def output_of(span: Span, *, loose: bool) -> Message | None:
     return Message("assistant", text) if text and text.strip() else None
 
 
-def spans_of_calls(tree: Tree) -> list[ModelCall]:
-    """Return the model calls of a trace in the order of their start.
+def spans_of_calls(tree: Tree) -> tuple[list[ModelCall], list[ModelCall]]:
+    """Return the model calls of a trace in the order of their start, and the spans of models without an output.
 
     A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
     stands for both, and takes from the inner what it lacks. A model's span without an output is not counted as a call;
@@ -178,7 +178,13 @@ def spans_of_calls(tree: Tree) -> list[ModelCall]:
     counted = {call.span.id for call in known}
     silent = (_silent(spans[top], inner) for top, inner in outer.items() if top not in counted)
     known += [call for call in silent if call is not None]
-    return sorted(known, key=lambda call: tree.places[call.span.id])
+    counted = {call.span.id for call in known}
+    unheard = [ModelCall(spans[top], _NOTHING, tuple(inner)) for top, inner in outer.items() if top not in counted]
+
+    def starts(call: ModelCall) -> int:
+        return tree.places[call.span.id]
+
+    return sorted(known, key=starts), sorted(unheard, key=starts)
 
 
 def _outermost(parent: Span, above: Span | None) -> Span | None:
@@ -194,6 +200,9 @@ def _call(top: Span, inner: list[Span], *, loose: bool) -> ModelCall | None:
         if output is not None:
             return ModelCall(top, output, tuple(inner))
     return None
+
+
+_NOTHING = Message("assistant")
 
 
 def _silent(top: Span, inner: list[Span]) -> ModelCall | None:

@@ -16,10 +16,10 @@ from viva.recordings.spans.names import agent_name, first_text, plain
 from viva.recordings.spans.outcomes.answers import own_answer, parsed_by_framework
 from viva.recordings.spans.outcomes.decided_steps import decided
 from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
+from viva.recordings.spans.outcomes.single_calls import model_calls
 from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
-from viva.recordings.spans.single_calls import model_calls
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of

@@ -14,6 +14,8 @@ from viva.judge.trajectory.calls import Loops, RepeatedCalls, ToolSuccess
 from viva.judge.trajectory.decisions import decisions
 from viva.judge.trajectory.match import StrictMatch
 from viva.judge.trajectory.schemas import ArgumentSchema
+from viva.recordings.atif.writer import to_atif
+from viva.recordings.table import read_recordings
 from viva.records.evaluator import Context
 from viva.records.trajectory import WRITTEN, marked, tool_calls, trajectory
 from viva.records.transcript import Transcript
@@ -217,3 +219,13 @@ async def test_arguments_that_were_cut_at_the_limit_are_no_call(tmp_path: Path) 
 async def test_a_call_whose_result_was_not_recorded_is_still_a_call(tmp_path: Path) -> None:
     (recording,) = read(tmp_path, [span(1), said(2, [USER], asks())])
     assert await labels(recording.transcript) == ["unsure"]
+
+
+def test_what_was_not_dispatched_stays_so_in_atif(tmp_path: Path) -> None:
+    cut = asks(arguments='{"city": "Ro')
+    (recording,) = read(tmp_path, [span(1), said(2, [USER], cut, **{"llm.finish_reason": "length"})])
+    document = to_atif(recording.transcript, agent="a", version=None, session="s", extra={})
+    file = tmp_path / "trajectory.json"
+    file.write_text(json.dumps(document))
+    (again,) = read_recordings(f"atif:{file}")
+    assert [each.tool for each in decisions(again.transcript)] == ["Cut off"]

@@ -1,1 +1,1 @@
-"""What became of what an agent decided: inputs, failures, calls that were not dispatched, runs without a decision."""
+"""What the calls of a run were: each counted once, whose it is, what it was given, and what became of it."""

@@ -74,6 +74,10 @@ FAILING = Task(
         Turn("There is no such city. 25 degrees are 77 fahrenheit."),
     ),
 )
+UNKNOWN = Task(
+    "How warm is it in Oslo?",
+    (Turn("", (("get_wether", {"city": "Oslo"}),)), Turn("I have no such tool.")),
+)
 PARALLEL = Task(
     "How warm is it in Paris and Rome?",
     (
@@ -146,6 +150,15 @@ class Script:
         self.agent = None
         return nested.outer.question
 
+    def say(self, turns: Iterable[Turn]) -> None:
+        """Make the model give some answers next, whoever asks."""
+        self._turns = iter(turns)
+
+    @property
+    def traces(self) -> list[dict[str, Any]]:
+        """The truth so far, to add to."""
+        return self._traces
+
     def play_all(self, tasks: Iterable[Task | Nested]) -> list[str]:
         """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
         turns: list[Turn] = []
@@ -187,6 +200,8 @@ class Script:
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
+        if name not in TOOLS:
+            return {**step, "result": name, "success": False}  # the framework says that there is no such tool
         try:
             return {**step, "result": TOOLS[name](**given), "success": True}
         except ValueError as error:

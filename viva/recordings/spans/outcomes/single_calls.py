@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 
 from viva.recordings.spans.model_calls import ModelCall, spans_of_calls
 from viva.recordings.spans.tree import Tree
@@ -22,17 +23,33 @@ def model_calls(tree: Tree) -> list[ModelCall]:
     A span that covers the time of another one, was written by another instrumentation and says the same describes the
     same call. So does one beside it of another method of the same client that was given and said the same.
     """
+    calls, unheard = spans_of_calls(tree)
     kept: list[ModelCall] = []
-    for call in spans_of_calls(tree):
+    for call in calls:
         near = range(len(kept) - 1, max(-1, len(kept) - 1 - _LOOK_BACK), -1)
         same = next((place for place in near if _covers(kept[place], call) or _streams(kept[place], call)), None)
         if same is None:
             kept.append(call)
-            continue
-        before = kept[same]
-        output = before.output if not _is_silent(before) else call.output
-        kept[same] = ModelCall(before.span, output, (*before.others, call.span, *call.others))
+        else:
+            kept[same] = _joined(kept[same], call)
+    _join_unheard(kept, unheard, tree)
     return kept
+
+
+def _join_unheard(kept: list[ModelCall], unheard: list[ModelCall], tree: Tree) -> None:
+    """Add spans without an output to the call beside them that they describe, where there is one."""
+    places = [tree.places[call.span.id] for call in kept]
+    for call in unheard:
+        at = bisect(places, tree.places[call.span.id])
+        near = range(min(at, len(kept) - 1), max(-1, at - 1 - _LOOK_BACK), -1)
+        same = next((place for place in near if _streams(kept[place], call)), None)
+        if same is not None:
+            kept[same] = _joined(kept[same], call)
+
+
+def _joined(before: ModelCall, call: ModelCall) -> ModelCall:
+    output = before.output if not _is_silent(before) else call.output
+    return ModelCall(before.span, output, (*before.others, call.span, *call.others))
 
 
 def _covers(one: ModelCall, other: ModelCall) -> bool:
