@@ -133,9 +133,7 @@ def _nested(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any] | None
     """Rebuild a schema that a server flattened: `PREFIX.properties.city.type` and so on."""
     start = f"{prefix}."
     whole: dict[str, Any] = {}
-    for key, value in attributes.items():
-        if not key.startswith(start):
-            continue
+    for key in [key for key in attributes if key.startswith(start)]:
         at = whole
         *path, last = key[len(start) :].split(".")
         for part in path:
@@ -143,5 +141,5 @@ def _nested(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any] | None
             if not isinstance(inner, dict):
                 inner = at[part] = {"": inner}
             at = inner
-        at[last] = value
+        at[last] = attributes[key]
     return whole or None

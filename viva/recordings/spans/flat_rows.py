@@ -18,7 +18,7 @@ _TIMES = ("start_time", "end_time")
 
 def is_flat(value: Mapping[str, Any]) -> bool:
     """Return whether an object is a row: its context or its attributes lie in columns of their own."""
-    return any(isinstance(key, str) and key.startswith((_CONTEXT, _ATTRIBUTES)) for key in value)
+    return bool([key for key in value if isinstance(key, str) and key.startswith((_CONTEXT, _ATTRIBUTES))])
 
 
 def spans_of_rows(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

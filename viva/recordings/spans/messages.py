@@ -85,12 +85,10 @@ def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """Return the elements of a list whose keys are flat: `PREFIX.0.a`, `PREFIX.1.a`… in the order of their numbers."""
     start = f"{prefix}."
     elements: dict[int, dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if not key.startswith(start):
-            continue
+    for key in [key for key in attributes if key.startswith(start)]:
         number, _, rest = key[len(start) :].partition(".")
         if number.isascii() and number.isdigit() and len(number) < 9:
-            elements.setdefault(int(number), {})[rest] = value
+            elements.setdefault(int(number), {})[rest] = attributes[key]
     return [elements[number] for number in sorted(elements)]
 
 

@@ -84,7 +84,7 @@ def read_id(value: Any, length: int) -> str | None:
 
 def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with dotted keys: objects within them, and lists that hold objects, are taken apart."""
-    if not any(map(_holds_more, attributes.values())):
+    if _NESTING.isdisjoint(map(type, attributes.values())) or not any(map(_holds_more, attributes.values())):
         return dict(attributes)
     flat: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(list(attributes.items()))]
@@ -99,6 +99,9 @@ def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
+
+
+_NESTING = frozenset({dict, list})
 
 
 def _holds_more(value: Any) -> bool:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from viva.recordings.spans.span import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # every span is one of these for a moment; frozen, it would take three times as long to make
 class SpanContent:
-    """What a span says, before it is known of what it is."""
+    """What a span says, before it is known of what it is. A translation returns another one."""
 
     name: str
     scope: str

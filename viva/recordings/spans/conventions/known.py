@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     crewai.CREWAI,
     dspy.DSPY,
 )
-"""All that are known. Each that translates is given what those before it have made of a span."""
+"""All that are known. A span may follow several: each is given what those before it have made of the span."""
 
 
 def names() -> tuple[str, ...]:
@@ -46,13 +46,8 @@ def names() -> tuple[str, ...]:
 
 def translated(content: SpanContent) -> SpanContent:
     """Return the content of a span in the attributes that the readers know."""
-    found = _of_scope(content.scope)
-    if _KEYS.isdisjoint(content.attributes) and not found:
-        return content
-    for convention in _TRANSLATED:
-        if convention in found or not convention.keys.isdisjoint(content.attributes):
-            assert convention.translate is not None
-            content = convention.translate(content)
+    for translate in _translations(content.scope, _KEYS.intersection(content.attributes)):
+        content = translate(content)
     return content
 
 
@@ -66,12 +61,15 @@ def placed(spans: Sequence[Span]) -> Sequence[Span]:
 
 
 _PLACED = tuple(convention for convention in CONVENTIONS if convention.place is not None)
-_TRANSLATED = tuple(convention for convention in CONVENTIONS if convention.translate is not None)
-_KEYS = frozenset(key for convention in _TRANSLATED for key in convention.keys)
+_KEYS = frozenset(key for convention in CONVENTIONS if convention.translate is not None for key in convention.keys)
 
 
 @lru_cache(maxsize=1000)
-def _of_scope(scope: str) -> tuple[Convention, ...]:
+def _translations(scope: str, keys: frozenset[str]) -> tuple[Callable[[SpanContent], SpanContent], ...]:
+    """Return the translations of the conventions that a span with this scope and these keys follows."""
     return tuple(
-        convention for convention in _TRANSLATED if any(scope.startswith(begin) for begin in convention.scopes)
+        convention.translate
+        for convention in CONVENTIONS
+        if convention.translate is not None
+        and (not convention.keys.isdisjoint(keys) or any(scope.startswith(begin) for begin in convention.scopes))
     )
