@@ -18,6 +18,8 @@ _TIMES = ("start_time", "end_time")
 
 def is_flat(value: Mapping[str, Any]) -> bool:
     """Return whether an object is a row: its context or its attributes lie in columns of their own."""
+    if isinstance(value.get("context"), dict) and isinstance(value.get("attributes"), dict):
+        return False  # as in most dumps of spans
     return bool([key for key in value if isinstance(key, str) and key.startswith((_CONTEXT, _ATTRIBUTES))])
 
 

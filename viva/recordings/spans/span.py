@@ -75,12 +75,11 @@ def kind_of(name: str, said: Any, attributes: Mapping[str, Any]) -> SpanKind:
         attributes: Flat.
     """
     operation = attributes.get("gen_ai.operation.name")
-    for value in (
-        _OPERATIONS.get(str(operation)),
-        *(_KINDS.get(str(kind).lower()) for kind in _said(said, attributes)),
-    ):
-        if value is not None:
-            return value
+    if operation is not None and (known := _OPERATIONS.get(str(operation))) is not None:
+        return known
+    for kind in _said(said, attributes):
+        if kind is not None and (known := _KINDS.get(str(kind).lower())) is not None:
+            return known
     return SpanKind.AGENT if is_agent_run(name) else SpanKind.OTHER
 
 
@@ -121,9 +120,13 @@ def read_span(raw: Any) -> Span | None:
         None if it has no id of a trace or of its own: it belongs nowhere.
     """
     ids = ids_of(raw)
-    if ids is None:
-        return None
-    trace_id, span_id, inner = ids
+    return None if ids is None else read_known(raw, *ids, start_of(raw))
+
+
+def read_known(raw: Mapping[str, Any], trace_id: str, span_id: str, start_ns: int | None) -> Span:
+    """Read one span of which ids and start are known; see `read_span`."""
+    context = raw.get("context")
+    inner = context if isinstance(context, dict) else {}
     given = raw.get("attributes")
     attributes = flatten(given) if isinstance(given, dict) else from_pairs(given)
     events = tuple(_event(event) for event in listed(raw.get("events")) if isinstance(event, dict))
@@ -146,7 +149,7 @@ def read_span(raw: Any) -> Span | None:
         name=said.name,
         kind=kind_of(said.name, raw.get("span_kind"), said.attributes),
         attributes=said.attributes,
-        start_ns=start_of(raw),
+        start_ns=start_ns,
         end_ns=read_time(_first(raw, raw, "end_time", "endTimeUnixNano", "end_time_unix_nano")),
         failed=said.failed,
         message=said.message,
@@ -157,15 +160,15 @@ def read_span(raw: Any) -> Span | None:
     )
 
 
-def ids_of(raw: Any) -> tuple[str, str, Mapping[str, Any]] | None:
-    """Return the ids of a raw span's trace and its own, and its context; None if one of them is missing."""
+def ids_of(raw: Any) -> tuple[str, str] | None:
+    """Return the ids of a raw span's trace and its own; None if one of them is missing."""
     if not isinstance(raw, dict):
         return None
     context = raw.get("context")
     inner = context if isinstance(context, dict) else {}
     trace_id = read_id(_first(inner, raw, "trace_id", "traceId"), 32)
     span_id = read_id(_first(inner, raw, "span_id", "spanId"), 16)
-    return None if trace_id is None or span_id is None else (trace_id, span_id, inner)
+    return None if trace_id is None or span_id is None else (trace_id, span_id)
 
 
 def start_of(raw: Mapping[str, Any]) -> int | None:

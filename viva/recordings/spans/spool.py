@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from viva.recordings.recording import RecordingError
-from viva.recordings.spans.span import Span, ids_of, read_span, start_of
+from viva.recordings.spans.span import Span, ids_of, read_known, start_of
 
 _BATCH = 500
 
@@ -96,8 +96,8 @@ class Spool:
             for (trace,) in self._base.execute("SELECT trace FROM trace ORDER BY rowid"):
                 rows = self._base.execute("SELECT body FROM span WHERE trace = ? ORDER BY rowid", (trace,))
                 # What `add` wrote into a file that nobody else can open.
-                read = (read_span(marshal.loads(body)) for (body,) in rows)  # noqa: S302
-                yield trace, [span for span in read if span is not None]
+                written = (marshal.loads(body) for (body,) in rows)  # noqa: S302
+                yield trace, [read_known(raw, trace, span, start) for span, start, raw in written]
         except sqlite3.Error as error:
             raise RecordingError(f"the spans cannot be sorted in the folder for temporary files: {error}.") from error
 
@@ -105,8 +105,11 @@ class Spool:
 def _row(raw: Any) -> tuple[str, int | None, bytes] | None:
     """Check a span, and write it down."""
     ids = ids_of(raw)
+    if ids is None:
+        return None
+    start = start_of(raw)
     try:
-        return None if ids is None else (ids[0], start_of(raw), marshal.dumps(raw))
+        return ids[0], start, marshal.dumps((ids[1], start, raw))
     except ValueError:  # it is nested beyond what can be written
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from functools import lru_cache
 
 from viva.recordings.spans.model_calls import ModelCall, spans_of_calls
 from viva.recordings.spans.tree import Tree
@@ -11,6 +12,8 @@ from viva.records.transcript import UNREPORTED
 
 _LOOK_BACK = 8
 """Calls among which the one is looked for that a span repeats."""
+_LONGEST_NAME = 200
+"""Of a method. Names are anyone's, and a search in a longer one takes time."""
 # The methods of one client that call each other: LlamaIndex's `astream_chat` begins a stream, `stream_chat` reads it.
 _METHOD = re.compile(
     r"(?P<of>.*?)(?P<how>a?(?:stream_)?)(?P<what>chat|complete|predict|invoke|call|generate)(?P<tail>\w*)"
@@ -65,13 +68,19 @@ def _streams(one: ModelCall, other: ModelCall) -> bool:
     """Return whether two spans beside each other are of one streamed call, of two methods of one client."""
     if one.span.parent_id != other.span.parent_id or one.span.scope != other.span.scope:
         return False
-    first, second = _METHOD.fullmatch(one.span.name), _METHOD.fullmatch(other.span.name)
-    if first is None or second is None or one.span.name == other.span.name:
+    if one.span.name == other.span.name or (method := _method(one.span.name)) is None:
         return False
-    if (first["of"], first["what"]) != (second["of"], second["what"]):
+    if method != _method(other.span.name):
         return False
     usage = UNREPORTED in (one.usage, other.usage) or one.usage == other.usage
     return _say_the_same(one, other) and usage and one.model == other.model and one.inputs == other.inputs
+
+
+@lru_cache(maxsize=1000)
+def _method(name: str) -> tuple[str, str] | None:
+    """Return the client and what it was asked for, however it was called, in the name of a span."""
+    found = _METHOD.fullmatch(name) if len(name) <= _LONGEST_NAME else None
+    return None if found is None else (found["of"], found["what"])
 
 
 def _say_the_same(one: ModelCall, other: ModelCall) -> bool:
