@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ from viva.judge.calibration.label_files import RANDOM, HumanLabel
 from viva.records.verdict import Label
 from viva.records.wording import counted
 from viva.statistics.calibration.joining import LabelJoin
+from viva.statistics.calibration.majority import majority
 from viva.statistics.calibration.points import case_of
 from viva.statistics.corrected.requirements import under_requirements
 
@@ -104,18 +104,18 @@ def truths_of(
         further: What else is to be said about the labels.
         cases: The cases whose points require others, by run.
     """
-    votes: dict[str, dict[str, Counter[str]]] = {}
+    given_labels: dict[str, dict[str, list[str]]] = {}
     ways: dict[tuple[str, str], set[str]] = {}
     count = 0
     for label in labels:
         count += 1
         if label.label is not None:
-            votes.setdefault(label.run, {}).setdefault(label.criterion, Counter())[label.label] += 1
+            given_labels.setdefault(label.run, {}).setdefault(label.criterion, []).append(label.label)
             ways.setdefault((label.run, label.criterion), set()).add(label.chosen)
     points: dict[str, dict[str, bool]] = {}
     undecided = set_aside = unfounded = unknown = 0
-    for run, by_point in votes.items():
-        said = {criterion: _majority(each) for criterion, each in by_point.items()}
+    for run, by_point in given_labels.items():
+        said = {criterion: _is_hit(each) for criterion, each in by_point.items()}
         case = (cases or {}).get(run)
         truths = said if case is None else under_requirements(case, said)
         for criterion in said:
@@ -140,7 +140,6 @@ def truths_of(
     )
 
 
-def _majority(said: Counter[str]) -> bool | None:
-    """Return whether most raters say hit; None if as many say miss, or more are unsure."""
-    hits, misses = said[Label.HIT], said[Label.MISS]
-    return None if hits == misses or max(hits, misses) < said[Label.UNSURE] else hits > misses
+def _is_hit(labels: Sequence[str]) -> bool | None:
+    found = majority(labels)
+    return None if found is None else found == Label.HIT
