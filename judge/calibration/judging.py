@@ -140,9 +140,20 @@ class Judgements:
         return SetupError(f"the file of judgements {self._path} cannot be written: {error_words(error, folders)}.")
 
 
-def judgement_key(judge: str, prompts: Mapping[str, str], item: LabelledItem, point: ScoringPoint) -> str:
-    """Return what two judgements have in common if the same judge was asked the same."""
-    asked = json.dumps([judge, sorted(prompts.items()), item.digest, point.score_point, point.shown])
+def judgement_key(
+    judge: str, prompts: Mapping[str, str], item: LabelledItem, point: ScoringPoint, files: str = ""
+) -> str:
+    """Return what two judgements have in common if the same judge was asked the same.
+
+    Args:
+        judge: What tells the judge from others.
+        prompts: The hash of each of its prompts, by name.
+        item: The transcript.
+        point: The statement.
+        files: The digest of the agent's files that it was shown; empty if it was not.
+    """
+    shown = [files] if files else []
+    asked = json.dumps([judge, sorted(prompts.items()), item.digest, point.score_point, point.shown, *shown])
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
@@ -208,7 +219,7 @@ class _SetJudge:
         judged: list[TriedPoint] = []
         for labelled in item.points:
             point = _labelled(item, labelled, length)
-            key = judgement_key(self.identity, prompts, item, labelled.point)
+            key = judgement_key(self.identity, prompts, item, labelled.point, judge.files_digest)
             if self.kept is not None and (earlier := self.kept.find(key)) is not None:
                 point = _with_judgement(point, earlier)
             else:

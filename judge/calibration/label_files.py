@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
@@ -241,6 +241,8 @@ def _seconds(plain: Mapping[str, Any], where: str) -> float | None:
     value = plain.get("seconds")
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    right = isinstance(value, int | float) and not isinstance(value, bool)
+    # The largest float, because a whole number can be larger than any.
+    if not right or not 0 <= value <= sys.float_info.max:
         raise SetupError(f"{where}: 'seconds' is not a number of seconds.")
     return float(value)

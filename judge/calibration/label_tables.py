@@ -74,7 +74,7 @@ def labels_of_table(text: str, path: Path, columns: Columns, gold: str = "") -> 
 
     Args:
         text: The content of a file: JSON Lines if it begins with `{`, otherwise CSV with a head.
-        path: The file; fields of a file .tsv are separated by tabulators.
+        path: The file; fields of a file .tsv are separated by tabulators, those of others by commas or semicolons.
         columns: The names of its columns.
         gold: The rater whose labels are true, who need not be named among the raters.
 
@@ -176,8 +176,16 @@ def _check_labels(path: Path, found: Sequence[GivenLabel]) -> None:
             )
 
 
+def _separator(path: Path, text: str) -> str:
+    """Return what separates the fields of a file: where numbers have a decimal comma, spreadsheets write semicolons."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    head = text.lstrip().partition("\n")[0]
+    return ";" if ";" in head and "," not in head else ","
+
+
 def _csv(path: Path, text: str) -> tuple[list[str], list[_Row]]:
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path, text))
     head: list[str] = []
     rows: list[_Row] = []
     try:

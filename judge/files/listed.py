@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -65,6 +67,16 @@ class ShownFiles:
     """Whether there was anything to look at."""
     cut: bool = False
     """Whether something of the agent's is not shown because there is too much of it."""
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256, in hex, of what the judge is shown; the random words that mark a cut are not in it."""
+        total = hashlib.sha256()
+        for each in self.listed:
+            total.update(json.dumps([each.line, each.head, each.caption, each.cut]).encode() + b"\n")
+        for part in self.parts:
+            total.update(part.encode() if isinstance(part, str) else hashlib.sha256(part.content).digest())
+        return total.hexdigest()
 
     @property
     def any_of_the_agents(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
 
 from viva.cases import Case
@@ -12,6 +12,8 @@ from viva.records.text import storable
 
 MOST_NAMES = 2_000
 """Maximum number of words of a case that are tried as names of files."""
+MOST_PARTS = 30
+"""Maximum number of parts of an absolute path that is tried as one inside of the workspace."""
 _QUOTED = re.compile(
     r"([\"`'])([^\"`'\n]{1,200})\1|[\u201c\u201e\u2018\u00ab]([^\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\n]{1,200})[\u201d\u201c\u2019\u00bb]"
 )
@@ -43,7 +45,8 @@ class NamedFiles:
         self._text = "\n".join([case.task_description, *(point.score_point for point in case.scoring_points)])
         quoted = [_path(match[2] or match[3]) for match in _QUOTED.finditer(self._text)]
         words = [_path(match[0]) for form in (_WORDS, _ASCII) for match in form.finditer(self._text)]
-        self._sure = dict.fromkeys([*quoted, *(word for word in words if "." in word or "/" in word)])
+        sure = [*quoted, *(word for word in words if "." in word or "/" in word)]
+        self._sure = dict.fromkeys([*sure, *(end for path in sure for end in _ends(path))])
         self._sure_names = {_last(name) for name in self._sure}
         self._words = dict.fromkeys(sorted(words, key=len, reverse=True))
         self._sure.pop("", None)
@@ -94,6 +97,13 @@ class NamedFiles:
 def _path(word: str) -> str:
     """Return a word as a path would be written: without what begins a path, and without the end of a sentence."""
     return word.strip().removeprefix("./").rstrip("./")
+
+
+def _ends(path: str) -> Iterator[str]:
+    """Yield what an absolute path can be inside of the workspace: its ends of several parts, the longest first."""
+    if path.startswith(("/", "~/")) and path.count("/") <= MOST_PARTS:
+        parts = path.split("/")[1:]
+        yield from ("/".join(parts[first:]) for first in range(len(parts) - 1))
 
 
 def _last(path: str) -> str:

@@ -87,6 +87,11 @@ class ModelJudge:
         shared = f"{self._case.task_description}{self._case.background or ''}{self._shown.text}{files}"
         return len(shared.encode(errors="replace")) >= LONG * BYTES_PER_TOKEN
 
+    @property
+    def files_digest(self) -> str:
+        """Return the digest of the agent's files as the model sees them; empty if it does not."""
+        return "" if self._grounds.files is None else self._grounds.files.digest
+
     async def judge(self, point: ScoringPoint, vote: int = 1) -> Verdict:
         """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit.
 

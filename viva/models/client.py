@@ -17,6 +17,7 @@ from viva.models.prices import LISTED, Prices
 from viva.models.retry import RetryPolicy, call_seconds, cannot_change, status_of, unusable_answer, with_retries
 from viva.records.redact import Keys
 from viva.records.transcript import NO_USAGE, Usage
+from viva.records.verdict import is_model
 
 MODEL_CALLS = 64
 """Default of the maximum number of concurrent calls to one provider."""
@@ -55,7 +56,8 @@ class ModelClient:
         prices: The prices that the user gave.
         hint: Where the key and the address are set, in words.
         """
-        self.name = provider.name
+        # A verdict by "code" is a check's: the name of a model is never one of those that stand for no model.
+        self.name = provider.name if is_model(provider.name) else f"model {provider.name}"
         self.policy = policy or RetryPolicy.from_environment()
         self.prices = prices
         self._provider = provider
@@ -76,7 +78,7 @@ class ModelClient:
 
     def cost(self, input_tokens: int, output_tokens: int, cached: int = 0) -> float | None:
         """Return US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
-        return self.prices.cost(self.name, input_tokens, output_tokens, cached)
+        return self.prices.cost(self._provider.name, input_tokens, output_tokens, cached)
 
     async def look(self) -> None:
         """Check before the first question that the server is there, accepts the key and has the model.

@@ -127,6 +127,7 @@ def test_labels_of_two_conversations_with_one_run_id_do_not_replace_each_other(t
         (_line(seconds=-1), "'seconds' is not a number"),
         (_line(seconds=float("nan")), "NaN is not JSON"),
         (_line(seconds=False), "'seconds' is not a number"),
+        (_line(seconds=10**400), "'seconds' is not a number"),
     ],
 )
 def test_what_is_no_label_is_named_with_file_and_line(tmp_path: Path, line: str, words: str) -> None:

@@ -52,6 +52,11 @@ def test_tabulators_and_a_byte_order_mark_of_a_spreadsheet_are_read() -> None:
     assert _triples('item,ann\n1,"yes, it is"\n') == [("1", "ann", "yes, it is")]
 
 
+def test_semicolons_of_a_spreadsheet_are_read_and_those_of_a_text_are_none() -> None:
+    assert _triples("item;ann;bob\n1;a,b;c\n") == [("1", "ann", "a,b"), ("1", "bob", "c")]
+    assert _triples("item,a;b\n1,yes\n") == [("1", "a;b", "yes")]
+
+
 def test_columns_of_kinds_and_cases_are_no_raters() -> None:
     text = "item,metric,topic,ann\n0,fluency,x,4\n0,relevance,x,2\n"
     found = labels_of_table(text, FILE, Columns(by="metric", case="topic"))

@@ -375,6 +375,16 @@ def test_a_file_can_be_named_in_many_ways(words: str, path: str, case: Case, tmp
     assert (found.listed[0].file.path, found.listed[0].head) == (path, "here")
 
 
+def test_a_file_that_is_named_by_an_absolute_path_comes_before_others_of_its_name(case: Case, tmp_path: Path) -> None:
+    point = replace(case.scoring_points[0], score_point="It writes /workspace/app/main.py.")
+    workspace = tmp_path / "w"
+    for name in ("main.py", "a/main.py", "app/main.py"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("here")
+    found = show(replace(case, data_files=(), scoring_points=(point,)), workspace)
+    assert found.listed[0].file.path == "app/main.py"
+
+
 def test_all_files_that_a_case_names_are_shown_however_many(case: Case, tmp_path: Path) -> None:
     names = [f"part{number}.md" for number in range(60)]
     point = replace(case.scoring_points[0], score_point=f"The agent writes {', '.join(names)}.")

@@ -34,6 +34,7 @@ def test_a_coding_that_is_shifted_is_reported_with_what_kappa_would_be(labels: D
     said = " ".join(shown.split())
     assert "the labels of zero_based look shifted by 1 (0 is 1, 1 is 2) against those of truth" in said
     assert "would be 0.800" in said
+    assert "better than chance" not in said, "which is not known before the coding is mended"
     assert "honest look" not in said
     assert "honest against truth: right in 54 of 60" in said
     assert "60 items of 12 cases" in said

@@ -257,7 +257,8 @@ def test_the_commands_on_the_page_do_what_it_says(
     assert "gpt-4o-mini: not shown to be better than chance" in shown[0]
 
 
-def test_the_agents_files_are_shown_where_the_case_wants_it(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+def poem_in_a_journal(desk: Desk) -> None:
+    """One run of a case that shows the agent's files to the judge, with a label."""
     points = [{"score_point": "The agent writes a file.", "weight": 1, "eval_code": "assert rounds"}]
     case = desk.case(scoring_points=points, evidence=["files"])
     agent = desk.agent("""
@@ -272,6 +273,23 @@ def test_the_agents_files_are_shown_where_the_case_wants_it(desk: Desk, server: 
     (run,) = read_runs(desk.folder / "journal")
     with LabelWriter(desk.folder / "labels.jsonl") as writer:
         writer.append(HumanLabel("ann", run.id, run.insights[0].verdicts[0].criterion, "hit"))
+
+
+def test_the_agents_files_are_shown_where_the_case_wants_it(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    poem_in_a_journal(desk)
     calibrate("labels.jsonl", "journal", *judges("yes"), expect=0)
     (seen,) = server.requests
     assert "Grey gulls above the quay" in prompt_of(seen.body)
+
+
+def test_a_judgement_is_not_taken_for_one_on_other_files(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    poem_in_a_journal(desk)
+    asking = partial(calibrate, "labels.jsonl", "journal", *judges("yes"), expect=0)
+    asking()
+    asking()
+    assert len(server.requests) == 1, "the same is not paid for twice"
+    (poem,) = (desk.folder / "journal").rglob("poem.txt")
+    poem.chmod(0o644)
+    poem.write_text("Green gulls above the quay")
+    asking()
+    assert len(server.requests) == 2

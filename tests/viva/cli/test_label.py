@@ -231,3 +231,21 @@ def test_twenty_points_take_a_few_bytes_of_typing(judged: Desk) -> None:
     shown = _label(judged, "h" * 20, "--sample", "20")
     assert "20 labels" in shown
     assert Path(judged.folder / "ann.jsonl").read_text().count("\n") == 20
+
+
+def test_a_person_is_told_what_the_judge_knows_beside_the_conversation(desk: Desk) -> None:
+    points = [{"score_point": "A poem is written.", "weight": 1, "eval_code": "assert rounds"}]
+    case = desk.case(scoring_points=points, evidence=["files"], background="It is to be about gulls.")
+    agent = desk.agent("""
+        def __init__(self, task_description, app_dir=None, config_var=None, workspace=None):
+            self.workspace = workspace
+
+        def get_reply_from_agent(self, message):
+            Path(self.workspace, "poem.txt").write_text("Grey gulls above the quay")
+            return "Written."
+    """)
+    desk.viva("suite", case, "--agent", agent, "--sandbox", "process", "--out", "runs/first", expect=0)
+    shown = "".join(_label(desk, "q").split())
+    assert "background:Itistobeaboutgulls." in shown
+    (poem,) = (desk.folder / "runs").rglob("poem.txt")
+    assert f"filesoftheagent:{poem.parent.relative_to(desk.folder)}" in shown.replace(f"{desk.folder}/", "")

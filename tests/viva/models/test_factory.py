@@ -34,6 +34,7 @@ from viva.models.factory import make_model
 from viva.models.metered_model import MeteredModel
 from viva.models.model import ModelMessage
 from viva.models.retry import RetryPolicy, retry_after
+from viva.records.verdict import is_model
 
 ASK = [ModelMessage("user", "Say something.")]
 
@@ -254,6 +255,15 @@ async def test_an_unknown_price_is_none_and_never_zero(
 
 
 # Setting up
+
+
+@pytest.mark.parametrize("name", ["code", "recording", "rule"])
+async def test_a_model_is_never_called_what_verdicts_without_a_model_are_by(name: str, metered_at: MeteredAt) -> None:
+    with ModelServer({name: "ok"}) as server:
+        model = metered_at(server.url, f"openai:{name}")
+        await model.ask(ASK)
+    assert is_model(model.name)
+    assert server.requests[0].body["model"] == name
 
 
 def test_no_key_is_told_with_the_names_of_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from viva.cases import Case
 from viva.cli.labelling.keys import END, KeyReader
+from viva.cli.labelling.known import known_to_the_judge
 from viva.cli.labelling.passages import Passage, passages_about
 from viva.journal.reader import StoredRun
 from viva.judge.calibration.conversations import conversation_digest
@@ -121,7 +122,8 @@ class Sitting:
     def _show_run(self, stored: StoredRun, case: Case | None) -> None:
         self.console.print(Rule(Text(one_line(stored.setting.case or stored.id, 80)), style="dim"))
         if case is not None:
-            self.console.print(Text(f"task: {printable(case.task_description.strip(), 2000)}", style="dim"))
+            for name, known in known_to_the_judge(stored, case):
+                self.console.print(Text(f"{name}: {known}", style="dim"))
         for round_ in stored.transcript.rounds:
             print_round(self.console, round_)
         print_end(self.console, stored.transcript)

@@ -72,8 +72,13 @@ def _part(figures: AgreementFigures, gold: str) -> Iterator[RenderableType]:
 
 
 def _chance(figures: AgreementFigures, gold: str) -> Iterator[Text]:
-    """Yield the raters that are not shown to be better than chance against the true labels."""
+    """Yield the raters that are not shown to be better than chance against the true labels.
+
+    One whose labels fit under other names is left out: its kappa says nothing about it, and the coding is reported.
+    """
     for pair in figures.pairs:
+        if pair.recoding is not None:
+            continue
         found, interval = pair.agreement, pair.agreement.kappa_interval
         ends = None if interval is None else (interval.low, interval.high)
         if gold and pair.first == gold and (words := chance_words(ends, found.items, found.clusters)):

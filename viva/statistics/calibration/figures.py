@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from viva.statistics.agreement.chance import chance_words
 from viva.statistics.agreement.kappa import RaterAgreement, agreement_of
 from viva.statistics.agreement.ratings import Pair
 from viva.statistics.agreement.summary import AgreementFigures
+from viva.statistics.calibration.majority import majority
 from viva.statistics.calibration.points import JudgedPoint, JudgeIdentity
 from viva.statistics.intervals import Interval
 
@@ -28,7 +29,7 @@ class Truth:
     """What people say about one scoring point of one run."""
 
     label: str | None
-    """`hit` or `miss` by the majority of those who decided; None if none did, or as many said either."""
+    """`hit` or `miss`, whichever more people say; None if as many say either, or more than that are unsure."""
     said: Mapping[str, str]
     """Rater to label."""
     case: str
@@ -109,15 +110,9 @@ def truths_of(labels: Iterable[HumanLabel]) -> dict[Key, Truth]:
             if each.chosen != SAMPLE:
                 easy.add(key)
     return {
-        key: Truth(_majority(by_rater.values()), by_rater, cases[key], hard=key not in easy)
+        key: Truth(majority(by_rater.values()), by_rater, cases[key], hard=key not in easy)
         for key, by_rater in said.items()
     }
-
-
-def _majority(labels: Iterable[str]) -> str | None:
-    counts = Counter(labels)
-    hits, misses = counts[Label.HIT], counts[Label.MISS]
-    return None if hits == misses else (Label.HIT if hits > misses else Label.MISS).value
 
 
 def calibrate(truths: Mapping[Key, Truth], points: Iterable[JudgedPoint]) -> list[JudgeCalibration]:
