@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from viva.cases.text import is_made
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.text import counted as counted
 from viva.records.text import one_line
@@ -33,6 +34,11 @@ OUTCOMES = _OutcomeWords(
         Outcome.INFRA_ERROR: "sandbox, disk, network or provider failed; excluded from averages",
     }
 )
+
+
+def point_name(criterion: str, statement: str) -> str:
+    """Return the name of a scoring point for readers: the id that its author gave it, or else what it says."""
+    return f'"{one_line(statement, 80)}"' if statement and is_made(criterion) else one_line(criterion, 80)
 
 
 def judge_words(setting: Setting) -> str:

@@ -213,7 +213,8 @@ def _flips(first: Runs, second: Runs, agents: tuple[str, str], cases: Sequence[s
     found: list[PointFlips] = []
     for case in cases:
         before, after = first.labels.get((case, agents[0]), {}), second.labels.get((case, agents[1]), {})
-        found += flips_of_case(case, before, after)
+        statements = {**first.statements.get(case, {}), **second.statements.get(case, {})}
+        found += flips_of_case(case, before, after, statements)
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from viva.records.run_record import RunRecord
 from viva.records.wording import sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural, trial_of
 from viva.statistics.evaluators import MOST_EVALUATORS
-from viva.statistics.flips.by_trial import CaseLabels, Labels, labels_of
+from viva.statistics.flips.by_trial import CaseLabels, Labels, labels_of, statements_of
 from viva.statistics.flips.points import judging_of
 from viva.statistics.scores import evaluator_names
 
@@ -34,6 +34,8 @@ class Runs:
         """(case, agent) to the hashes of the case."""
         self.labels: dict[tuple[str, str], CaseLabels] = {}
         """(case, agent) to the labels of the points in each trial."""
+        self.statements: dict[str, dict[str, str]] = {}
+        """Case to what its points say, by criterion."""
         self.evaluators: dict[str, None] = {}
         """All that the runs name or that left an insight; the order is that of their first naming."""
         self._shared: dict[tuple[tuple[str, str], ...], Labels] = {}
@@ -66,6 +68,8 @@ class Runs:
             if labels:
                 # Most runs of a suite have one of a few sets of labels, which is kept once.
                 shared = self._shared.setdefault(tuple(labels.items()), labels)
+                if shared is labels or record.subject not in self.statements:
+                    self.statements.setdefault(record.subject, {}).update(statements_of(record, self.evaluator))
                 self.labels.setdefault((record.subject, record.agent), {})[trial_of(record)] = shared
             self.case_hashes.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
             yield record

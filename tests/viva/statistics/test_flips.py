@@ -235,6 +235,25 @@ def test_compare_tells_which_points_flipped_in_which_trials(tmp_path: Path) -> N
     assert flips == {"case": "sums", "criterion": "p0", "before": ["hit"] * 3, "after": ["miss", "hit", "hit"]}
 
 
+def test_a_point_without_an_id_of_its_own_is_named_by_what_it_says(tmp_path: Path) -> None:
+    def said(label: str, identity: str) -> RunRecord:
+        record = run("sums", [label])
+        point = replace(record.insights[0].verdicts[0], criterion=identity, statement="The answer\nis 1275.")
+        return replace(record, insights=(replace(record.insights[0], verdicts=(point,)),))
+
+    for identity, name in (
+        ("p-5e0b3a51", '"The answer is 1275."'),
+        ("p-5e0b3a51-2", '"The answer'),
+        ("total", "total"),
+    ):
+        a, b = (write(tmp_path / identity / label, [said(label, identity)]) for label in ("hit", "miss"))
+        assert f"  sums {name}" in CliRunner().invoke(command, [a, b]).output
+        (flips,) = json.loads(CliRunner().invoke(command, [a, b, "--json"]).output)["comparisons"][0]["flips"]
+        assert (flips["criterion"], flips["statement"]) == (identity, "The answer\nis 1275.")
+        drift = drift_between(judging(said("hit", identity)), judging(said("miss", identity)))
+        assert any(line.startswith(f"  sums-1 {name}") for line in drift_lines(drift))
+
+
 def test_compare_is_silent_where_nothing_flipped(tmp_path: Path) -> None:
     a, b = (write(tmp_path / name, [run("sums", ["hit", "miss"])]) for name in "ab")
     plain = json.loads(CliRunner().invoke(command, [a, b, "--json"]).output)

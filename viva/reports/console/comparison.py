@@ -12,7 +12,7 @@ from rich.text import Text
 
 from viva.records.codec import to_plain
 from viva.records.text import one_line
-from viva.records.wording import counted
+from viva.records.wording import counted, point_name
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import command_line, quoted
 from viva.statistics.comparison import CasePair, Difference, PairedComparison, PairedSide
@@ -154,7 +154,7 @@ def _flips(comparison: PairedComparison) -> Iterator[RenderableType]:
 
 def _point_words(flips: PointFlips) -> str:
     before, after = (_labels(labels) for labels in (flips.before, flips.after))
-    return f"{one_line(flips.case, 60)} {one_line(flips.criterion, 60)}: {before} -> {after}"
+    return f"{one_line(flips.case, 60)} {point_name(flips.criterion, flips.statement)}: {before} -> {after}"
 
 
 def _labels(labels: Sequence[str]) -> str:

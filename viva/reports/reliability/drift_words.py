@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.records.text import one_line
-from viva.records.wording import counted
+from viva.records.wording import counted, point_name
 from viva.statistics.flips.drift import LEVEL, TOLERATED, Drift, Flip
 
 MOST_FLIPS = 30
@@ -39,7 +39,7 @@ def flip_words(flip: Flip) -> str:
     where = f" {one_line(flip.subject, 60)}" if flip.subject else ""
     by = " (by a rule, not tested)" if flip.by_rule else "" if flip.by_model else " (by code)"
     change = f"{one_line(flip.before, 20)} -> {one_line(flip.after, 20)}"
-    return f"{one_line(flip.run, 100)}{where} {one_line(flip.criterion, 80)}: {change}{by}"
+    return f"{one_line(flip.run, 100)}{where} {point_name(flip.criterion, flip.statement)}: {change}{by}"
 
 
 def _summary(drift: Drift) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from viva.records.run_record import RunRecord
 from viva.records.verdict import Label
@@ -22,6 +23,8 @@ class PointFlips:
 
     case: str
     criterion: str
+    statement: str = ""
+    """What the point says."""
     before: tuple[str, ...]
     """The label in each trial that both have, in the order of the trials."""
     after: tuple[str, ...]
@@ -52,7 +55,17 @@ def labels_of(record: RunRecord, evaluator: str | None = None) -> Labels:
     return {verdict.criterion: verdict.label for verdict in insight.verdicts if verdict.subject == record.id}
 
 
-def flips_of_case(case: str, before: CaseLabels, after: CaseLabels) -> list[PointFlips]:
+def statements_of(record: RunRecord, evaluator: str | None = None) -> dict[str, str]:
+    """Return what the points say whose labels `labels_of` returns."""
+    name = evaluator or primary_evaluator(record.setting, record.insights)
+    insight = insight_of(record.insights, name, record.id)
+    verdicts = () if insight is None else insight.verdicts
+    return {verdict.criterion: verdict.statement for verdict in verdicts if verdict.subject == record.id}
+
+
+def flips_of_case(
+    case: str, before: CaseLabels, after: CaseLabels, statements: Mapping[str, str] = MappingProxyType({})
+) -> list[PointFlips]:
     """Return the points that flipped in any trial that both sides have, in the order of the points.
 
     A verdict that failed (`error`) is missing: it is shown where another trial flipped, and is no flip.
@@ -61,6 +74,7 @@ def flips_of_case(case: str, before: CaseLabels, after: CaseLabels) -> list[Poin
         case: The name of the case.
         before: The labels of one side.
         after: The labels of the other.
+        statements: What the points say, by criterion.
     """
     trials = [trial for trial in before if trial in after]
     found = []
@@ -68,5 +82,6 @@ def flips_of_case(case: str, before: CaseLabels, after: CaseLabels) -> list[Poin
         both = [trial for trial in trials if criterion in before[trial] and criterion in after[trial]]
         old, new = (tuple(side[trial][criterion] for trial in both) for side in (before, after))
         if any(a != b and Label.ERROR not in (a, b) for a, b in zip(old, new, strict=True)):
-            found.append(PointFlips(case=case, criterion=criterion, before=old, after=new))
+            said = statements.get(criterion, "")
+            found.append(PointFlips(case=case, criterion=criterion, statement=said, before=old, after=new))
     return found

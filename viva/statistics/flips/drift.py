@@ -38,6 +38,8 @@ class Flip:
     subject: str = ""
     """The id of a round or a step; empty for the run itself."""
     criterion: str
+    statement: str = ""
+    """What the point says."""
     before: str
     after: str
     direction: int = 0
@@ -148,6 +150,7 @@ def _flip(key: PointKey, old: KeptVerdict, new: KeptVerdict) -> Flip:
         evaluator=key.evaluator,
         subject=key.subject,
         criterion=key.criterion,
+        statement=new.statement or old.statement,
         before=old.label,
         after=new.label,
         direction=_direction(old, new),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -44,6 +45,8 @@ class KeptVerdict:
     """Whether nobody was asked, so that the verdict says nothing about a judge."""
     repeated: tuple[str, str] | None = None
     """The first two votes of one model, if it judged more than once."""
+    statement: str = ""
+    """What the point says."""
 
 
 class Judgings:
@@ -110,6 +113,7 @@ def _points(record: RunRecord) -> Iterator[tuple[PointKey, KeptVerdict]]:
                     is_model(verdict.by),
                     is_by_rule(verdict),
                     repeated_votes(verdict),
+                    sys.intern(verdict.statement),  # the runs of a case have the same ones
                 ),
             )
 
