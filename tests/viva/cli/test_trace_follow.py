@@ -182,6 +182,15 @@ def test_a_source_that_never_comes_is_an_error_after_the_last_look(desk: Desk) -
     assert not (desk.folder / "out").exists()
 
 
+@pytest.mark.parametrize("reader", ["spans", "atif", "claude_code", "codex", "inspect", "bedrock", "chat", "langfuse"])
+def test_every_reader_of_files_waits_for_one_that_is_not_there(desk: Desk, reader: str) -> None:
+    (desk.folder / "empty").mkdir()
+    for source in ("gone.jsonl", "empty"):
+        done = desk.viva("trace", f"{reader}:{source}", *FOLLOW, "--looks", 2, expect=2)
+        waits = not (reader == "chat" and source == "empty")  # it reads files, not folders
+        assert done.stderr.count("waiting for the source") == waits, done.stderr
+
+
 def test_ordinary_lines_of_following_are_no_warnings(desk: Desk) -> None:
     save(desk, ("a", 1))
     done = desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 1, expect=0)

@@ -15,7 +15,7 @@ from typing import Any
 from viva.recordings.atif.steps import StepError, read_steps
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import is_whole, lines_of, read_document
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import normal
@@ -45,7 +45,7 @@ class AtifReader:
         path = Path(source)
         files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
         if not files:
-            raise RecordingError(f"{path}: there is no trajectory.json in this folder or below.")
+            raise NothingYet(f"{path}: there is no trajectory.json in this folder or below.")
         for file in files:
             name = str(file.relative_to(path)) if path.is_dir() else file.name
             for place, key, document in _documents(file, name):

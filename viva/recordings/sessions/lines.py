@@ -11,7 +11,7 @@ from typing import Any
 from viva.recordings.files.locations import find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import lines_of
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 
 ENDINGS = (".jsonl",)
 Sessions = Callable[[Path, list[Mapping[str, Any]]], list[Recording]]
@@ -43,7 +43,7 @@ def read_sessions_of(
             notes.append(f"lines of {path.name} left out because they are not JSON objects: {bad}")
         recordings = sessions(path, lines)
         if not recordings and len(found.files) == 1:
-            raise RecordingError(f"{path}: not {what}.")
+            raise (RecordingError if lines else NothingYet)(f"{path}: not {what}.")
         none += not recordings
         newest = max((at for line in lines if (at := when(line)) is not None), default=least)
         if newest < least:
@@ -52,7 +52,7 @@ def read_sessions_of(
             yield replace(recording, notes=(*recording.notes, *notes))
             notes = []
     if none == len(found.files):
-        raise RecordingError(f"{source}: no file in it is {what}.")
+        raise NothingYet(f"{source}: no file in it is {what}.")
     # Files of other kinds lie in the same folders, so that this is no fault.
 
 
