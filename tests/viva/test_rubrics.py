@@ -116,7 +116,9 @@ def test_a_case_judges_the_recordings_of_its_name_or_else_all(desk: Desk, name: 
     case = {"task_description": "Talk.", "scoring_points": [POLITE]}
     (desk.folder / name / "case.yaml").write_text(json.dumps(case))
     desk.viva("trace", "chat:talks.jsonl", "--out", "plain", expect=0)
-    desk.viva("judge", "plain", "--case", name, "--sandbox", "process", "--out", "j", expect=0)
+    done = desk.viva("judge", "plain", "--case", name, "--sandbox", "process", "--out", "j", expect=0)
+    assert ("all recordings are judged by its points" in " ".join(done.stderr.split())) == (name == "manners")
+    assert "no score" not in done.stdout, "a first score is not a changed one"
     found = scores(desk.folder / "j")
     assert {subject for subject, score in found.items() if score is not None} == judged
     assert found["hello"] == 0.0

@@ -31,10 +31,12 @@ def next_steps(figures: Figures, folder: Path) -> str:
     """Return what can be done with recordings that have no reward."""
     judge = f"viva judge {printable(quote(str(folder)))}"
     return (
-        f"No recording has a reward, so nothing was scored. {counted(figures.suite.runs_all, 'conversation')} imported "
-        "into the journal. To score:\n"
-        f"  by statements that should be true    {judge} --rubric FILE\n"
-        f"  by how it called its tools           {judge} --evaluators loops,repeated_calls,tool_success\n"
-        f"  by your own evaluator                {judge} --evaluators file.py:function\n"
-        "How to write a rubric: viva docs recordings"
+        f"{counted(figures.suite.runs_all, 'conversation')} imported. No recording has a reward, so nothing was "
+        "scored.\n"
+        "Score them by statements that should be true (viva docs recordings):\n"
+        f"  {judge} --rubric FILE\n"
+        "by how the agent called its tools:\n"
+        f"  {judge} --evaluators loops,repeated_calls,tool_success\n"
+        "or by an evaluator of your own (viva docs extend):\n"
+        f"  {judge} --evaluators file.py:function"
     )

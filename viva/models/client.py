@@ -89,7 +89,7 @@ class ModelClient:
             SetupError: it is known that no question can be answered.
         """
         if wrong := await self._provider.why_unusable():
-            raise SetupError(f"the model {self.name} cannot be used: {wrong} {self._hint}".rstrip())
+            raise SetupError(self._unusable(wrong))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -214,7 +214,11 @@ class ModelClient:
         cause = error.__cause__
         if cause is None or not cannot_change(cause) or (schema and status_of(cause) == 404):
             return  # some providers answer a schema with 404; the caller then tries without one
-        raise PlanError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
+        raise PlanError(self._unusable(str(error))) from error
+
+    def _unusable(self, why: str) -> str:
+        hint = f". {self._hint}" if self._hint else ""
+        return f"the model {self.name} cannot be used: {why.rstrip('. ')}{hint}"
 
 
 class _Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from viva.errors import SetupError
@@ -127,6 +128,12 @@ def load_reader(spec: str) -> LoadedReader:
     try:
         part: Any = load(READERS, name)
     except PluginError as error:
+        if Path(spec).exists():
+            known = ", ".join(READERS.builtin)
+            raise SetupError(
+                f"{spec} is named without a reader; write READER:{spec}, for example chat:{spec}. "
+                f"The readers are {known}."
+            ) from error
         raise SetupError(str(error)) from error
     if not source:
         raise SetupError(f"{spec!r} names no source; write {name}:SOURCE.")

@@ -81,6 +81,18 @@ def score_line(record: RunRecord) -> str:
     return line + _bounds(record.low, record.high)
 
 
+def is_unscored(record: RunRecord) -> bool:
+    """Return whether a run was completed, but no evaluator gave it a score, as for a recording without a reward."""
+    return record.outcome is Outcome.SCORED and record.score is None
+
+
+def outcome_line(record: RunRecord) -> str:
+    """Return the outcome with its meaning: `scored (completed and judged in full)`."""
+    if is_unscored(record):
+        return "not scored (completed; no evaluator gave a score)"
+    return f"{record.outcome.value} ({OUTCOMES[record.outcome]})"
+
+
 def insight_line(insight: Insight) -> str:
     """Return an insight's label, score and named scores in words: `correct, 0.80, safety 1.00`."""
     score = "no score" if insight.score is None else f"{insight.score:.2f}{_bounds(insight.low, insight.high)}"

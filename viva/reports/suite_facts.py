@@ -37,7 +37,7 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     table.add_column(overflow="fold")
     table.add_row("", "")
     for spec, label in labels.items():
-        table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
+        table.add_row("agent", Text(label if label == spec else f"{label} = {one_line(spec, 200)}"))
     table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
     if faults := [why for why in suite.excluded if why != SKIPPED]:
         table.add_row(

@@ -217,7 +217,7 @@ def _papers(request: JournalsRequest, stored: Sequence[Mapping[str, RunState]]) 
     exams = {state.case for states in stored for state in states.values() if not state.recorded}
     if case is None or not subjects or (case.name in exams and case.name not in subjects):
         return NO_PAPERS
-    return RubricPapers(rubric_of(case, subjects), f"the case {one_line(case.name, 80)!r}")
+    return RubricPapers(rubric_of(case, subjects), f"the case {one_line(case.name, 80)!r}", of_a_case=True)
 
 
 def _without_cases(left: Sequence[tuple[Path, RunState]], papers: RubricPapers) -> bool:

@@ -121,6 +121,15 @@ def test_what_cannot_be_read_says_why(spec: str, installed: Path) -> None:
         list(read_recordings(spec))
 
 
+def test_a_file_without_a_reader_is_told_how_to_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([TALK]))
+    with pytest.raises(
+        SetupError, match=f"talk.json is named without a reader; write READER:{file}, for example chat:"
+    ):
+        list(read_recordings(str(file)))
+
+
 def test_what_was_read_before_a_reader_failed_has_been_given(installed: Path) -> None:
     recordings = read_recordings("breaks:x")
     assert isinstance(next(recordings), Recording)

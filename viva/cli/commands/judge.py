@@ -38,7 +38,7 @@ from viva.journal.writer import JournalError
 from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.wording import counted, score_line
+from viva.records.wording import counted, is_unscored, score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
 from viva.reports.console.whys import print_whole
@@ -230,12 +230,12 @@ def _order(judging: Judging) -> Any:
 def _report(records: list[RunRecord], figures: Figures, request: JournalsRequest, folder: Path, *, quiet: bool) -> None:
     console = Console()
     scores = {record.id: record.score for record in records}
-    # Only for changed scores: the old records of a large journal are not kept.
+    # Only for changed scores: the old records of a large journal are not kept. A first score is not a change.
     before = {
-        old.id: score_line(old)
+        old.id: "it had no score" if old.score is None else f"the score was {score_line(old)}"
         for journal, only in request.journals
         for old in read_records(journal)
-        if only in (None, old.id) and old.score != scores.get(old.id, old.score)
+        if only in (None, old.id) and old.score != scores.get(old.id, old.score) and not is_unscored(old)
     }
     for record in records:
         if len(records) == 1 and not quiet:
@@ -243,6 +243,6 @@ def _report(records: list[RunRecord], figures: Figures, request: JournalsRequest
         elif quiet or record.id in before:
             click.echo(f"{one_line(record.id)} {record.outcome.value} {score_line(record)}")
         if record.id in before:
-            click.echo(f"{one_line(record.id)}: the score was {before[record.id]}")
+            click.echo(f"{one_line(record.id)}: {before[record.id]}")
     if len(records) > 1 and not quiet:
         print_whole(console, suite_report(figures, folder, again="viva judge"))

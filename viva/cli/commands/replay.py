@@ -44,7 +44,7 @@ from viva.journal.writer import Damage
 from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.wording import counted, score_line
+from viva.records.wording import counted, is_unscored, score_line
 from viva.reports.console.exchanges import ExchangePrinter
 from viva.reports.console.run import print_end, print_round, run_report
 from viva.reports.console.whys import quoted
@@ -254,8 +254,9 @@ def print_run(console: Console, stored: StoredRun, speed: float | None = None) -
     print_end(console, stored.transcript)
     if stored.gap:
         console.print(Text(f"This conversation has a gap: {stored.gap}.", style="yellow"))
-    if stored.record is not None:
-        console.print(Text(f"{stored.record.outcome.value}, {score_line(stored.record)}", style="bold"))
+    if (record := stored.record) is not None:
+        ended = "not scored" if is_unscored(record) else f"{record.outcome.value}, {score_line(record)}"
+        console.print(Text(ended, style="bold"))
 
 
 def _missing(first: int, last: int) -> str:

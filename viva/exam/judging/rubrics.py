@@ -18,11 +18,13 @@ MOST_NAMED = 10
 class RubricPapers:
     """The papers of a rubric, by the subjects of recordings; it notes which were used."""
 
-    def __init__(self, rubric: Rubric | None, name: str = "the rubric") -> None:
+    def __init__(self, rubric: Rubric | None, name: str = "the rubric", *, of_a_case: bool = False) -> None:
         """Args:
         rubric: The rubric; None if recordings are judged without scoring points.
         name: What it is called in notes.
+        of_a_case: Whether it was made from a case, whose name may be a subject.
         """
+        self._of_a_case = of_a_case
         self._rubric = rubric
         self._name = name
         given = {} if rubric is None else rubric.by_subject
@@ -71,6 +73,8 @@ class RubricPapers:
             found.append(f"{self._name} has no points for {number}, whose runs are not scored: {_named(self._without)}")
         if unused := self._rubric.by_subject.keys() - self._used:
             found.append(f"no recording has a subject that {self._name} names: {_named(unused)}")
+        if self._of_a_case and not self._rubric.by_subject:
+            found.append(f"no recording has {self._name} as its subject, so all recordings are judged by its points")
         return found
 
 

@@ -17,10 +17,10 @@ from viva.records.transcript import Round, Step, StepKind, Transcript, Usage
 from viva.records.verdict import Verdict
 from viva.records.wording import (
     IN_PROCESS,
-    OUTCOMES,
     cost_words,
     counted,
     judge_words,
+    outcome_line,
     sandbox_words,
     score_line,
     usage_words,
@@ -71,7 +71,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     excluded = "" if record.outcome.counts or record.score is None else " (excluded from all averages)"
     fact("score", score_line(record) + excluded, "bold")
     why = f": {exact_line(record.error, 500)}" if record.error else ""
-    fact("outcome", f"{record.outcome.value} ({OUTCOMES[record.outcome]}){why}")
+    fact("outcome", outcome_line(record) + why)
     fact("rounds", str(record.rounds) + _rounds_words(record))
     fact(
         "agent",
