@@ -36,7 +36,7 @@ class Convention:
     """
 
     name: str
-    """As users know it, for messages and `docs/recordings.md`."""
+    """As users know it, for messages and the page on recordings."""
     prefixes: tuple[str, ...]
     """What its attributes begin with, for messages and to tell whether a trace follows it."""
     keys: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.records.trajectory import MARK
+from viva.records.trajectory import MARK, undispatched
 from viva.records.transcript import Round, Step, StepKind
 
 
@@ -13,7 +13,8 @@ def not_recorded(round_: Round) -> dict[str, int]:
     marked = [step for step in round_.steps if MARK in step.attributes]
     if not marked:
         return {}
-    called = [step for step in marked if step.tool is not None]
+    # What was not parsed is a step of another kind, and its words are recorded.
+    called = [step for step in marked if step.tool is not None and undispatched(step) is None]
     counts = {
         "model calls whose output was not recorded": _silent(round_.steps),
         "tool calls whose input was not recorded": sum(step.tool_input is None for step in called),
