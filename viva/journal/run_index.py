@@ -64,6 +64,7 @@ class RunIndex:
         """Yield the newest record of each run that ended, in the order in which they ended.
 
         Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
+        Of a recording that was read again, only what the judges used adds up.
 
         Args:
             damage: Counts the records that cannot be decoded.
@@ -81,7 +82,10 @@ class RunIndex:
                     damage.add(self._numbers[place])
                 continue
             if (older := self._replaced.get(place)) is not None:
-                record = replace(record, usage=self._paid(older, attempt, record.usage))
+                usage = self._paid(older, attempt, record.usage)
+                if record.setting.source:  # a recording that was read again: the newest reading has all of it
+                    usage = {**record.usage, **{role: usage[role] for role in usage.keys() & {"judge"}}}
+                record = replace(record, usage=usage)
             yield record
 
     def parts(self, kind: type[T], runs: Container[str] | None = None) -> Iterator[T]:

@@ -76,7 +76,7 @@ def _own(step: Step) -> Usage:
 def _merge(whole: Usage, parts: Usage) -> Usage:
     """Combine the usage of a whole with that of its parts."""
     if not whole.known:
-        return parts
+        return parts if parts.known else whole + parts  # what is unknown stays unknown
     if not parts.known:
         return whole
     if whole.tokens < parts.tokens:

@@ -81,6 +81,7 @@ async def trace_recordings(
     retry_errors: bool = False,
     choose: Callable[[Recording], bool] | None = None,
     gates: PlannedGates = NO_GATES,
+    known: set[str] | None = None,
 ) -> Import:
     """Import recordings and judge them.
 
@@ -92,6 +93,8 @@ async def trace_recordings(
         retry_errors: Whether to judge again what could not be judged before.
         choose: Selects the recordings to import, of which there may be none; None stands for all.
         gates: The gates that will be applied, which are checked before anything is judged.
+        known: What the user was told about the sources when they were read before, and is not told again; what is told
+            now is added.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -106,7 +109,10 @@ async def trace_recordings(
         done = read_states_to_resume(journal.folder) if resumed else {}
         _import(streams, request, journal, done, found, choose)
         for words in found.told():
-            around.display.note(words)
+            if known is None or words not in known:
+                around.display.note(words)
+        if known is not None:
+            known.update(found.told())
         if found.again:
             around.display.note(f"{counted(found.again, 'run')} judged again: the source has more of them now")
         states = read_run_states(journal.folder)

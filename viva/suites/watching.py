@@ -110,13 +110,16 @@ async def follow(
     if resumed:
         window.take(folder)
     number, begun, waiting = 0, resumed, ""
+    known: set[str] = set()
     while watch.looks is None or number < watch.looks:
         if number:
             await asyncio.sleep(watch.interval)
         around = make_around()
         try:
             planned = PlannedGates(floors=gates)
-            await trace_recordings(request, folder, around, resumed=begun, choose=_chooser(watch), gates=planned)
+            await trace_recordings(
+                request, folder, around, resumed=begun, choose=_chooser(watch), gates=planned, known=known
+            )
         except SetupError as error:
             number += 1
             if not begun and (not _is_nothing_yet(error) or number == watch.looks):

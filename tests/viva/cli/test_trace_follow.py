@@ -11,6 +11,7 @@ import pytest
 from tests.viva.conftest import Desk
 from viva.cli.trace_follow import Alarm
 from viva.journal.reader import read_records, read_runs
+from viva.records import Usage
 from viva.sinks.alerts import Alert
 from viva.statistics.summary import summarize
 from viva.suites.watching import Poll
@@ -161,6 +162,30 @@ class Later(SpansReader):
             Path("later.json").rename(source)
         yield from super().read(source, **options)
 """
+
+
+def test_the_tokens_of_a_recording_that_was_judged_again_count_once(desk: Desk) -> None:
+    tokens = {
+        "llm.token_count.prompt": 10,
+        "llm.token_count.completion": 1,
+        "llm.output_messages.0.message.content": "x",
+    }
+    model = {"llm.output_messages.0.message.role": "assistant", **tokens}
+    for calls in (1, 2):
+        told = [*spans("a", 0), *(span("a", number, "LLM", **model) for number in range(2, calls + 2))]
+        (desk.folder / "spans.json").write_text(json.dumps(told))
+        begin = ("spans:spans.json", *FOLLOW) if calls == 1 else ("--resume", "out", "--follow", "--settle", 0)
+        desk.viva("trace", *begin, "--looks", 1, expect=0)
+    [record] = read_records(desk.folder / "out")
+    assert record.usage["target"] == Usage(20, 2, calls=2)
+
+
+def test_what_is_wrong_with_a_source_is_told_once_and_not_at_every_poll(desk: Desk) -> None:
+    told = [*spans("a", 1), *spans("b", 1)]
+    told[1]["parent_id"] = f"{9:016x}"
+    (desk.folder / "spans.json").write_text(json.dumps(told))
+    done = desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 3, expect=0)
+    assert done.stderr.count("spans whose parent is not in the trace") == 1
 
 
 def test_a_source_that_does_not_exist_yet_is_waited_for(desk: Desk) -> None:

@@ -60,6 +60,8 @@ def test_a_part_that_reports_nothing_makes_the_sum_a_lower_bound() -> None:
     for unreported in (Round(2, "ask", "tell"), Round(2, steps=(model("b"),))):
         used = target(Round(1, steps=(model("a", FEW),)), unreported)
         assert (used.input_tokens, used.reported, used.cost) == (10, False, None)
+    used = target(Round(1, steps=(model("a", FEW), model("b"))))
+    assert (used.input_tokens, used.reported, used.cost) == (10, False, None)
     assert target(Round(1, steps=(model("a", FEW),)), Round(2, "a question without an answer")) == FEW
 
 

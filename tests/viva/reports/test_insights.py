@@ -22,7 +22,7 @@ from viva.journal.writer import Journal, run_id
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Round, Step, Usage
 from viva.records.verdict import Evidence, Insight, Label, Verdict
-from viva.reports.console.run import print_round, run_report
+from viva.reports.console.run import print_round, run_report, usage_lines
 from viva.reports.console.suite import suite_report
 from viva.reports.facts import verdicts_by_subject
 from viva.statistics.summary import summarize
@@ -261,3 +261,8 @@ def test_what_evaluators_say_never_becomes_markup_on_the_page(hostile_insights: 
         browser.go(target, f"#run-{number}")
         check_harmless(browser)
     assert browser.complaints() == []
+
+
+def test_tokens_of_a_run_of_which_a_part_is_unknown_are_a_lower_bound() -> None:
+    assert usage_lines({"target": Usage(10, 3, calls=1, reported=False)})[0].startswith("target: at least 10 in, 3 out")
+    assert usage_lines({"target": Usage(10, 3, calls=1)})[0].startswith("target: 10 in, 3 out")

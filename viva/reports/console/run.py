@@ -124,7 +124,7 @@ def record_usage_lines(record: RunRecord) -> list[str]:
 def _tokens(used: Usage) -> str:
     if used.known_tokens is None:
         return "tokens unknown"
-    return f"{used.input_tokens:,} in, {used.output_tokens:,} out"
+    return f"{'' if used.reported else 'at least '}{used.input_tokens:,} in, {used.output_tokens:,} out"
 
 
 def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
