@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from openinference.instrumentation.smolagents import SmolagentsInstrumentor
-from smolagents import OpenAIModel, ToolCallingAgent, tool
+from smolagents import OpenAIModel, ToolCallingAgent
 
 from tests.viva.recordings.frameworks.make.script import (
     CONVERSATION,
@@ -16,40 +16,15 @@ from tests.viva.recordings.frameworks.make.script import (
     Script,
     Task,
     Turn,
-    convert,
     folder_given,
-    get_weather,
     model_server,
 )
+from tests.viva.recordings.frameworks.make.smolagents_given import convert_degrees, weather
 from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 SmolagentsInstrumentor().instrument(tracer_provider=provider(folder))
 script = Script("smolagents", versions("smolagents"), versions("openinference-instrumentation-smolagents"))
-
-
-@tool
-def weather(city: str) -> str:
-    """Tell the weather of a city.
-
-    Args:
-        city: Its name.
-    """
-    return get_weather(city)
-
-
-@tool
-def convert_degrees(degrees: int, unit: str) -> str:
-    """Convert degrees Celsius into another unit.
-
-    Args:
-        degrees: How many.
-        unit: The other unit.
-    """
-    return convert(degrees, unit)
-
-
-weather.name, convert_degrees.name = "get_weather", "convert"
 
 
 def finishing(task: Task) -> Task:
