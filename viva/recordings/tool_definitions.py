@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from viva.recordings.spans.messages import indexed, loaded
+from viva.recordings.spans.messages import indexed
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.values import loaded
 
 # How LlamaIndex lists tools in the system text of a ReAct agent.
 _LISTED = re.compile(

@@ -11,8 +11,7 @@ from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
 from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span
-from viva.recordings.spans.messages import loaded
-from viva.recordings.spans.values import listed
+from viva.recordings.spans.values import listed, loaded
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
 _TYPES = (*_KINDS, "SPAN", "EVENT", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")

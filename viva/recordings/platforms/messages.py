@@ -8,8 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viva.recordings.spans.messages import loaded
-from viva.recordings.spans.values import listed
+from viva.recordings.spans.values import listed, loaded
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "function": "tool", "model": "assistant"}
 _CLASSES = {

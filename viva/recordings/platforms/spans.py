@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from viva.recordings.platforms.messages import answers_in, message_attributes, messages_in
-from viva.recordings.spans.messages import loaded
-from viva.recordings.spans.values import listed
+from viva.recordings.spans.values import listed, loaded
 
 MODEL, TOOL, AGENT, OTHER = "LLM", "TOOL", "AGENT", "CHAIN"
 

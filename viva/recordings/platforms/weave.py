@@ -12,7 +12,7 @@ from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
 from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span
-from viva.recordings.spans.messages import loaded
+from viva.recordings.spans.values import loaded
 
 _KINDS = {"llm": MODEL, "tool": TOOL, "agent": AGENT}
 _MODEL = re.compile(

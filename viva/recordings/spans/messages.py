@@ -7,7 +7,6 @@ an event for each message), github.com/Arize-ai/openinference/spec (`llm.input_m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from viva.recordings.chat_messages import read_arguments, read_content
 from viva.recordings.react import to_json
 from viva.recordings.spans.reasoning import KINDS, reasoning_of_message, reasoning_of_part
 from viva.recordings.spans.span import Span
-from viva.recordings.spans.values import flatten
+from viva.recordings.spans.values import flatten, loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +63,6 @@ def system_text(span: Span, inputs: Sequence[Message]) -> str | None:
         return given
     texts = [message.text or "" for message in inputs if message.role in ("system", "developer")]
     return "\n\n".join(texts) if texts else None
-
-
-def loaded(value: Any) -> Any:
-    """Return what a JSON text says; anything else as it is."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
 
 
 def arguments(given: Any) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 
 from viva.recordings.numbers import amount
 from viva.recordings.output_text import text_of_output
-from viva.recordings.spans.messages import Message, input_messages, loaded, output_messages, system_text
+from viva.recordings.spans.messages import Message, input_messages, output_messages, system_text
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.spoken import spoken
 from viva.recordings.spans.tree import Tree
+from viva.recordings.spans.values import loaded
 from viva.records.transcript import MOST_DOLLARS, MOST_TOKENS, UNREPORTED, Usage
 
 # `gen_ai.*` first; see the semantic conventions named in `messages`.

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from viva.recordings.react import observation_in, read_react
-from viva.recordings.spans.messages import Message, from_chat, input_messages, loaded
+from viva.recordings.spans.messages import Message, from_chat, input_messages
 from viva.recordings.spans.span import Span
+from viva.recordings.spans.values import loaded
 
 # What frameworks answer to output that they cannot parse: LlamaIndex, LangChain, smolagents.
 COMPLAINT = re.compile(

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.recordings.react import ReactText, observation_in, read_react
-from viva.recordings.spans.messages import RequestedCall, arguments, as_text, loaded
+from viva.recordings.spans.messages import RequestedCall, arguments, as_text
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.outcomes.tool_inputs import unwrapped
 from viva.recordings.spans.questions import complaint_in
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Tree
+from viva.recordings.spans.values import loaded
 from viva.recordings.waiting_calls import frozen
 
 _NAMES = ("gen_ai.tool.name", "tool.name", "tool_call.function.name")

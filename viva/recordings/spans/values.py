@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -80,6 +81,16 @@ def read_id(value: Any, length: int) -> str | None:
             return text
         return decoded.hex() if len(decoded) * 2 == length else text
     return text.lower() if _HEX.fullmatch(text) and len(text) == length else text
+
+
+def loaded(value: Any) -> Any:
+    """Return the object or list that a JSON text says; anything else as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:

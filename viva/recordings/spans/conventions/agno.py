@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viva.recordings.spans.conventions.convention import Convention
-from viva.recordings.spans.conventions.json_values import read_object
+from viva.recordings.spans.conventions.written_values import read_object
 
 if TYPE_CHECKING:
     from viva.recordings.spans.span import Span

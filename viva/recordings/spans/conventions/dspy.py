@@ -17,12 +17,12 @@ from viva.recordings.spans.conventions.written_values import (
     call,
     message,
     openinference_messages,
-    read,
     read_object,
     reasoning,
     text,
     written,
 )
+from viva.recordings.spans.values import loaded
 
 _KIND = "openinference.span.kind"
 _FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*$", re.MULTILINE)
@@ -51,7 +51,7 @@ def _tool(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
         return {_KIND: "CHAIN"}  # it ends the loop, and does nothing
     told: dict[str, Any] = {TOOL_NAME: name}
     back = attributes.get("output.value")
-    if isinstance(back, str) and back[:1] == '"' and isinstance(plain := read(f"[{back}]"), list):
+    if isinstance(back, str) and back[:1] == '"' and isinstance(plain := loaded(f"[{back}]"), list):
         told[RESULT] = plain[0]
     return told
 
@@ -97,7 +97,7 @@ def _parts(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         thought = [reasoning(fields["next_thought"])] if fields.get("next_thought") else []
         plain = name.strip().strip("'\"")
         return (
-            thought if plain == _FINISH else [*thought, call(plain, read(fields.get("next_tool_args") or "{}"), None)]
+            thought if plain == _FINISH else [*thought, call(plain, loaded(fields.get("next_tool_args") or "{}"), None)]
         )
     thought = [reasoning(fields["reasoning"])] if fields.get("reasoning") and len(fields) > 1 else []
     return [*thought, text(_answer(fields))]

@@ -24,12 +24,12 @@ from viva.recordings.spans.conventions.written_values import (
     call,
     message,
     objects,
-    read,
     read_object,
     reasoning,
     text,
     written,
 )
+from viva.recordings.spans.values import loaded
 
 _OWN = "gcp.vertex.agent."
 _REQUEST, _RESPONSE = f"{_OWN}llm_request", f"{_OWN}llm_response"
@@ -111,7 +111,7 @@ def _unwrapped(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _result(given: Any) -> Any:
     """Return what a tool gave back: ADK puts anything but an object under `result`."""
-    came = read(given)
+    came = loaded(given)
     return came["result"] if isinstance(came, Mapping) and set(came) == {"result"} else given
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
-from viva.recordings.spans.conventions.json_values import read_object, to_text
+from viva.recordings.spans.conventions.written_values import read_object, written
 
 _KIND = "traceloop.span.kind"
 _ARGUMENTS, _RESULT, _CALL_ID = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.call.id"
@@ -26,7 +26,7 @@ def translate(content: SpanContent) -> SpanContent:
     given = read_object(attributes.get(_INPUT))
     if "input_str" in given and {"metadata", "tags", "kwargs"} & set(given):
         inputs = given.get("inputs")
-        read[_ARGUMENTS] = to_text(inputs) if isinstance(inputs, Mapping) else given["input_str"]
+        read[_ARGUMENTS] = written(inputs) if isinstance(inputs, Mapping) else given["input_str"]
     back = read_object(attributes.get(_OUTPUT))
     output = back.get("output") if set(back) == {"output", "kwargs"} else None
     if isinstance(output, str):
@@ -35,7 +35,7 @@ def translate(content: SpanContent) -> SpanContent:
     if not isinstance(message, Mapping):
         return replace(content, attributes={**attributes, **read})
     result = message.get("content")
-    read[_RESULT] = to_text(result)
+    read[_RESULT] = written(result)
     if message.get("tool_call_id"):
         read[_CALL_ID] = message["tool_call_id"]
     if message.get("status") != "error":

@@ -23,10 +23,10 @@ from viva.recordings.spans.conventions.written_values import (
     call,
     message,
     objects,
-    read,
     text,
     written,
 )
+from viva.recordings.spans.values import loaded
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 _CHOICE = "gen_ai.choice"
@@ -77,7 +77,7 @@ def _tool(content: SpanContent) -> dict[str, Any]:
 
 def _parts(given: Any) -> list[dict[str, Any]]:
     """Return the blocks of a message as parts; plain text is one."""
-    blocks = read(given)
+    blocks = loaded(given)
     if not isinstance(blocks, list):
         return [text(written(given))] if given is not None else []
     return [part for block in blocks if isinstance(block, Mapping) for part in _part(block)]
@@ -105,7 +105,7 @@ def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _result(given: Any) -> Any:
     """Return the text of a result, where its blocks hold nothing else."""
-    blocks = read(given)
+    blocks = loaded(given)
     if not isinstance(blocks, list) or not all(
         isinstance(block, Mapping) and len(block) == 1 and _BLOCKS.issuperset(block) for block in blocks
     ):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
-from viva.recordings.spans.conventions.json_values import read_json, read_list, read_object, to_text
+from viva.recordings.spans.conventions.written_values import objects, read_json, read_list, read_object, written
 
 _OPERATION = "ai.operationId"
 _WHOLE = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
@@ -56,9 +56,9 @@ def _tool(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _model_call(attributes: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {"gen_ai.operation.name": "chat", **_tokens(attributes, _USAGE)}
-    given = [_message(each) for each in read_list(attributes.get("ai.prompt.messages")) if isinstance(each, Mapping)]
+    given = [_message(each) for each in objects(attributes.get("ai.prompt.messages"))]
     if given:
-        read["gen_ai.input.messages"] = to_text(given)
+        read["gen_ai.input.messages"] = written(given)
     parts: list[dict[str, Any]] = []
     if reasoning := attributes.get("ai.response.reasoning"):
         parts.append({"type": "reasoning", "content": reasoning})
@@ -67,9 +67,9 @@ def _model_call(attributes: Mapping[str, Any]) -> dict[str, Any]:
         parts.append({"type": "text", "content": words})
     parts += _calls(read_list(attributes.get("ai.response.toolCalls")))
     if parts:
-        read["gen_ai.output.messages"] = to_text([{"role": "assistant", "parts": parts}])
+        read["gen_ai.output.messages"] = written([{"role": "assistant", "parts": parts}])
     if definitions := list(_definitions(attributes.get("ai.prompt.tools"))):
-        read["gen_ai.tool.definitions"] = to_text(definitions)
+        read["gen_ai.tool.definitions"] = written(definitions)
     return read
 
 
@@ -84,7 +84,7 @@ def _whole(operation: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
         messages = [{"role": "user", "content": messages}]
     given = [_message(each) for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
     if given:
-        read["gen_ai.input.messages"] = to_text(given)
+        read["gen_ai.input.messages"] = written(given)
     words = attributes.get("ai.response.text", attributes.get("ai.response.object"))
     if isinstance(words, str) and words:
         read["output.value"] = words

@@ -7,32 +7,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from viva.recordings.spans.values import loaded
+
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
 OPERATION, TOOLS = "gen_ai.operation.name", "gen_ai.tool.definitions"
 ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 CALL_ID, TOOL_NAME = "gen_ai.tool.call.id", "gen_ai.tool.name"
 
 
-def read(value: Any) -> Any:
-    """Return what a JSON text says; anything else as it is."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
-        return value
+def read_json(value: Any) -> Any:
+    """Return what a JSON text says, also if that is a word or a number; None for anything else."""
+    if not isinstance(value, str):
+        return None
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        return value
+        return None
 
 
 def read_object(value: Any) -> Mapping[str, Any]:
     """Return an object, given or as JSON; an empty one for anything else."""
-    found = read(value)
+    found = loaded(value)
     return found if isinstance(found, Mapping) else {}
+
+
+def read_list(value: Any) -> list[Any]:
+    """Return a list, given or as JSON; an empty one for anything else."""
+    found = loaded(value)
+    return found if isinstance(found, list) else []
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list, given or as JSON; an empty list for anything else."""
-    found = read(value)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    return [each for each in read_list(value) if isinstance(each, Mapping)]
 
 
 def written(value: Any) -> str:
@@ -98,7 +105,7 @@ def _said(element: Mapping[str, Any]) -> FlatMessage:
     for key in sorted((key for key in element if key.endswith(".tool_call.function.name")), key=_place):
         begin = key.removesuffix("function.name")
         given = element.get(f"{begin}function.arguments", "{}")
-        calls.append(call(element[key], read(given), element.get(f"{begin}id")))
+        calls.append(call(element[key], loaded(given), element.get(f"{begin}id")))
     identity = element.get("tool_call_id")
     return FlatMessage(str(element.get("role") or ""), written(words), tuple(calls), identity if identity else None)
 

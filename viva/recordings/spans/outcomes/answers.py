@@ -10,11 +10,12 @@ from typing import Any
 
 from viva.recordings.output_text import text_of_output
 from viva.recordings.react import to_json
-from viva.recordings.spans.messages import RequestedCall, from_chat, loaded, output_messages
+from viva.recordings.spans.messages import RequestedCall, from_chat, output_messages
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.spoken import spoken
 from viva.recordings.spans.tree import Tree
+from viva.recordings.spans.values import loaded
 
 _OUTPUT_TOOLS = re.compile(r"final_result(?:_\w+)?|final_answer|set_model_response")
 """Tools with which an agent gives its structured answer: of Pydantic AI, smolagents, Google's ADK."""
