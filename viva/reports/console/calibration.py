@@ -77,20 +77,8 @@ def _judge(each: JudgeCalibration) -> Iterator[RenderableType]:
     yield label_table(accuracy)
     if each.kinds:
         yield _kinds(each)
-    if each.faults:
-        yield Text()
-        yield Text("Points that it could not judge", style="bold")
-    for one in each.faults[:MOST_DISAGREEMENTS]:
-        yield from _disagreement(one)
-    if (more := len(each.faults) - MOST_DISAGREEMENTS) > 0:
-        yield Text(f"… {counted(more, 'more point')}; --json has all", style="dim")
-    if each.disagreements:
-        yield Text()
-        yield Text("Worst disagreements", style="bold")
-    for one in each.disagreements[:MOST_DISAGREEMENTS]:
-        yield from _disagreement(one)
-    if (more := len(each.disagreements) - MOST_DISAGREEMENTS) > 0:
-        yield Text(f"… {counted(more, 'more disagreement')}; --json has all", style="dim")
+    yield from _points("Points that it could not judge", each.faults, "more point")
+    yield from _points("Worst disagreements", each.disagreements, "more disagreement")
     yield Text()
 
 
@@ -107,6 +95,16 @@ def _kinds(each: JudgeCalibration) -> NarrowTable:
             short_estimate(kind.agreement.kappa, kind.agreement.kappa_interval),
         )
     return NarrowTable(table)
+
+
+def _points(title: str, points: Sequence[Disagreement], noun: str) -> Iterator[RenderableType]:
+    if points:
+        yield Text()
+        yield Text(title, style="bold")
+    for one in points[:MOST_DISAGREEMENTS]:
+        yield from _disagreement(one)
+    if (more := len(points) - MOST_DISAGREEMENTS) > 0:
+        yield Text(f"… {counted(more, noun)}; --json has all", style="dim")
 
 
 def _disagreement(one: Disagreement) -> Iterator[RenderableType]:
