@@ -39,7 +39,7 @@ from viva.records.transcript import Round, Step, StepKind, StopReason, Transcrip
 from viva.records.verdict import Evidence, Insight, Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
 PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PYTHON = "python.md"

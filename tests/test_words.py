@@ -16,7 +16,7 @@ from viva.records.text import counted, plural
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEMPLATES = sorted((ROOT / "viva" / "reports" / "page" / "templates").iterdir())
 
 TERMS = {

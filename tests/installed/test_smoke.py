@@ -85,7 +85,7 @@ def test_a_type_checker_sees_the_types(installed: Environment, workshop: Worksho
 def test_the_documentation_is_installed(installed: Environment, tmp_path: Path) -> None:
     listed = installed.call("viva", "docs", cwd=tmp_path)
     assert {line.split()[2] for line in listed.stdout.splitlines()} == {
-        page.stem for page in (ROOT / "docs").glob("*.md")
+        page.stem for page in (ROOT / "docs").rglob("*.md")
     }
     assert installed.call("viva", "docs", "suites", cwd=tmp_path).stdout.startswith("# Suites\n")
 

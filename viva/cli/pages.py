@@ -63,7 +63,7 @@ def pages() -> list[Page]:
         SetupError: the installation contains none.
     """
     for folder in FOLDERS:
-        if found := sorted(folder.glob(f"*{ENDING}")):
+        if found := sorted(folder.rglob(f"*{ENDING}"), key=lambda file: file.stem):
             return [Page(file.stem, file.read_text(encoding="utf-8")) for file in found]
     raise SetupError(f"this installation contains no documentation ({FOLDERS[0]} is missing). Install Viva again.")
 

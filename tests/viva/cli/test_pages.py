@@ -14,7 +14,7 @@ from tests.viva.conftest import Desk
 from viva.cli.pages import FOLDERS, Page, pages, search
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = {page.stem for page in (ROOT / "docs").glob("*.md")}
+NAMES = {page.stem for page in (ROOT / "docs").rglob("*.md")}
 SOURCES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 
 
@@ -45,8 +45,9 @@ def test_messages_name_pages_as_an_installed_viva_has_them() -> None:
 
 def test_the_wheel_contains_every_page() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    included = {Path(to).stem for to in build["force-include"].values() if to.startswith("viva/docs/")}
-    assert included == NAMES
+    included = {ROOT / what for what, to in build["force-include"].items() if to.startswith("viva/docs/")}
+    files = {file for each in included for file in (each.rglob("*.md") if each.is_dir() else [each])}
+    assert {file.stem for file in files} == NAMES
     assert FOLDERS == (ROOT / "viva" / "docs", ROOT / "docs")
 
 
