@@ -7,6 +7,7 @@ import contextlib
 import gc
 import inspect
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from viva.adapters.contract import (
     check_factory,
     workspace_of,
 )
+from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside.raised import Home
 from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import are_descriptors_free, check_machine
@@ -44,6 +46,9 @@ CLOSE_SECONDS = 20.0
 class AgentSession:
     """The agent under test, as the conversation sees it. Make one with `open_session`."""
 
+    environment: EnvironmentLog
+    """The steps that the harness saw itself."""
+
     def __init__(
         self,
         agent: Any,
@@ -53,8 +58,10 @@ class AgentSession:
         verbose: bool | None,
         home: Home | None = None,
         owner: object = True,
+        environment: EnvironmentLog | None = None,
     ) -> None:
         self.agent = agent
+        self.environment = EnvironmentLog() if environment is None else environment
         self.workspace = workspace
         """The folder with the agent's files."""
         self._thread = thread
@@ -210,6 +217,13 @@ def _is_foreign(factory: Any) -> bool:
     return not (getattr(factory, "__module__", None) or "").startswith("viva.adapters.connectors.")
 
 
+def _is_ours(agent: ConnectedAgent) -> bool:
+    """Return whether an agent's class is one of Viva's own connectors, and no subclass of one."""
+    kind = type(agent)
+    module = sys.modules.get(kind.__module__) if not _is_foreign(kind) else None
+    return getattr(module, kind.__name__, None) is kind
+
+
 async def _let_go() -> None:
     """Free what a failed call opened, if nobody keeps it."""
     for _ in range(LET_GO_TRIES):
@@ -233,7 +247,11 @@ def _blame(words: str) -> NoReturn:
 
 
 async def open_session(
-    factory: AgentFactory, arguments: AgentArguments, seconds: float, home: Home | None = None
+    factory: AgentFactory,
+    arguments: AgentArguments,
+    seconds: float,
+    home: Home | None = None,
+    environment: EnvironmentLog | None = None,
 ) -> AgentSession:
     """Construct the agent and return its session.
 
@@ -242,6 +260,7 @@ async def open_session(
         arguments: The arguments for the factory.
         seconds: Maximum duration of the construction.
         home: The location of the agent's code, so that exceptions are reported with file and line.
+        environment: Takes the steps that the harness sees itself. Default: a new one.
 
     Raises:
         SetupError: the class has no usable `get_reply_from_agent`, or requires unknown arguments.
@@ -249,6 +268,7 @@ async def open_session(
         AgentError: the construction raised an exception.
     """
     check_factory(factory)
+    environment = EnvironmentLog() if environment is None else environment
     keywords = arguments_for(factory, arguments)
     made = arguments.workspace is not None and os.path.isdir(arguments.workspace)
     method = getattr(factory, "get_reply_from_agent", None)
@@ -272,9 +292,10 @@ async def open_session(
             agent = await within(seconds, thread.call(construct), leave=True)
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
+            agent.environment = environment if _is_ours(agent) else EnvironmentLog()
             await agent.open(seconds)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
-        session = AgentSession(agent, thread, None, verbose=verbose, home=home, owner=owner)
+        session = AgentSession(agent, thread, None, verbose=verbose, home=home, owner=owner, environment=environment)
         try:
             session._made = made
             session.workspace = workspace_of(agent, arguments.workspace)
