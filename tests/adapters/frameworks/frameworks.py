@@ -61,14 +61,21 @@ def check_reply(reply: Reply, task: Task) -> None:
     made = tools_of(reply)
     assert [(step.tool, step.tool_input) for step in made] == asked
     for step, (name, given) in zip(made, asked, strict=True):
-        try:
-            expected = TOOLS[name](**given)
-        except (KeyError, ValueError) as error:
-            assert step.result is None
-            assert str(error).strip("'") in str(step.error)
-        else:
-            assert step.error is None
-            assert step.result == expected
+        result, words = _outcome(name, given)
+        assert step.result == result
+        assert words is None if step.error is None else str(words) in step.error
     assert [step.usage.input_tokens for step in calls_of(reply)] == [INPUT_TOKENS] * len(task.turns)
     assert [step.usage.output_tokens for step in calls_of(reply)] == [OUTPUT_TOKENS] * len(task.turns)
-    assert [step.thought for step in calls_of(reply)] == [turn.calls and turn.words or None for turn in task.turns]
+    assert [step.thought for step in calls_of(reply)] == [
+        (turn.words or None) if turn.calls else None for turn in task.turns
+    ]
+
+
+def _outcome(name: str, given: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return the result of a tool, or what its error must say."""
+    try:
+        return TOOLS[name](**given), None
+    except KeyError:
+        return None, name
+    except ValueError as error:
+        return None, str(error)
