@@ -22,7 +22,7 @@ WHAT_TO_DO = (
 )
 
 
-class Wrapper(FrameworkAgent):
+class LangChainAgent(FrameworkAgent):
     """One conversation with a graph or a runnable."""
 
     @classmethod

@@ -12,7 +12,7 @@ from .vocabulary import Reply, StepKind
 from .wrapper import FrameworkAgent, as_text, parsed, usage_of
 
 
-class Wrapper(FrameworkAgent):
+class PydanticAIAgent(FrameworkAgent):
     """One conversation with an agent."""
 
     @classmethod
