@@ -77,7 +77,13 @@ def receive_fork(descriptor: int) -> tuple[dict[str, Any] | None, list[int]]:
     return receive_rest(descriptor, head), list(files)
 
 
-def fork_run(request: dict[str, Any], ready: int, given: list[int], limits: Any, printed: Any) -> int | None:
+def fork_run(
+    request: dict[str, Any],
+    ready: int,
+    given: list[int],
+    limits: tuple[int | None, int | None],
+    printed: tuple[bytes, bytes],
+) -> int | None:
     """Fork a supervisor and an agent; return the descriptor of the agent's socket in the agent, None in this process.
 
     Args:
@@ -102,7 +108,7 @@ def fork_run(request: dict[str, Any], ready: int, given: list[int], limits: Any,
         lift_memory_limit()
         _change_mark(request["mark"])
         change_environment(request)
-        own = fork_worker(control, data, *limits, forked=Forked(request["viva"], printed))
+        own = fork_worker(control, data, limits[0], limits[1], Forked(request["viva"], printed))
     except BaseException:
         os._exit(1)
     _seed()

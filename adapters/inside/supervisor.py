@@ -81,9 +81,9 @@ def fork_worker(control: int, data: int, memory: int | None, files: int | None, 
     return _Supervisor(viva, control, woken, worker, (outputs[0][0], outputs[1][0]), forked).run()
 
 
-def _handlers(forked: Forked | None) -> dict[int, Any]:
+def _handlers(forked: Forked | None) -> dict[signal.Signals, Any]:
     """Return what the agent's process does with signals: Python's own, or what the import of its module has set."""
-    usual: dict[int, Any] = dict.fromkeys(_SIGNALS, signal.SIG_DFL)
+    usual: dict[signal.Signals, Any] = dict.fromkeys(_SIGNALS, signal.SIG_DFL)
     usual[signal.SIGINT] = signal.default_int_handler
     if forked is None:
         return usual
@@ -102,7 +102,7 @@ class _Supervisor:
         self.woken = woken
         self.worker = worker
         printed = (b"", b"") if forked is None else forked.printed
-        self.tails = {descriptor: bytearray(text) for descriptor, text in zip(outputs, printed)}
+        self.tails = {outputs[number]: bytearray(printed[number]) for number in range(2)}
         self.cut = dict.fromkeys(outputs, False)
         self.outputs = outputs
         self.status: int | None = None

@@ -274,10 +274,11 @@ def noted_output() -> tuple[Noted | None, Noted | None]:
 
 def end_notes(files: tuple[Noted | None, Noted | None]) -> tuple[bytes, bytes]:
     """Return what was printed since `noted_output`, and keep no more."""
-    texts = []
-    for stream, file in zip((sys.stdout, sys.stderr), files):
+    for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # the agent's own stream
             stream.flush()
+    texts = []
+    for file in files:
         texts.append(b"" if file is None or file.kept is None else bytes(file.kept))
         if file is not None:
             file.kept = None

@@ -33,6 +33,8 @@ KILL_SECONDS = 4.0
 NOTICE_SECONDS = 2.0
 """Maximum time in which the supervisor reports why the agent's connection broke."""
 NOTICE_LIMIT = 1 << 20
+SEEN_SECONDS = 0.2
+"""Maximum time in which a supervisor that has closed its connection ends; then its id may be another process's."""
 UP_SECONDS = 5.0
 """Maximum time that others wait for an interpreter to start before they start theirs."""
 
@@ -333,16 +335,26 @@ class ChildProcess:
 
     async def _reap(self) -> None:
         until = time.monotonic() + 1.0
-        if self._process is None:  # not Viva's own child
-            pid = self._notices.get("pid")
-            if type(pid) is int and not self._gone.done():  # so it is still that process
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+        if self._process is None:
+            await self._see_end()
             return
         while self._process.poll() is None:
             if time.monotonic() > until:
                 self._process.kill()
             await asyncio.sleep(0.001)
+
+    async def _see_end(self) -> None:
+        """Wait for the end of a supervisor that is not Viva's own child, and kill it if it does not end itself."""
+        pid = self._notices.get("pid")
+        if type(pid) is not int:
+            return
+        with contextlib.suppress(OSError):
+            if not self._gone.done():  # it holds its connection, so it is still that process
+                os.kill(pid, signal.SIGKILL)
+            until = time.monotonic() + SEEN_SECONDS
+            while time.monotonic() < until:
+                os.kill(pid, 0)
+                await asyncio.sleep(0.001)
 
     def _read_first_words(self) -> str:
         if self._first_words is None:
