@@ -26,10 +26,13 @@ _HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random")
 
 def open_descriptors() -> set[int]:
     """Return the descriptors that this process has open."""
-    try:
-        return {int(name) for name in os.listdir("/proc/self/fd")}
-    except OSError:
-        return set()
+    found = set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # the one with which the list was read, whose number is free again
+                os.fstat(int(name))
+                found.add(int(name))
+    return found
 
 
 def why_not(before: set[int]) -> str:

@@ -101,8 +101,10 @@ class ChildAgent(ConnectedAgent):
 
     async def _load_here(self, where: dict[str, Any]) -> None:
         """Import the class in the new process, which is forked for this run and the next ones if it may be."""
-        forks = may_fork(await self.load())
-        if not forks or self.ready.can_fork or self._child is None:
+        if not may_fork(await self.load()):
+            self.ready.start_ahead(self._start_ahead)
+            return
+        if self.ready.can_fork or self._child is None:
             return
         self.ready.keep(self._child, forks=True, **where)
         self._child = await self.ready.take(self._start_ahead)

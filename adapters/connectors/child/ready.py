@@ -20,7 +20,7 @@ from typing import Any
 from viva.adapters.connectors.child.leftovers import MARK
 from viva.adapters.connectors.child.process import UP_SECONDS, ChildEnded, ChildProcess
 from viva.adapters.connectors.child.spawn import Spawned, environment, fork, starting
-from viva.errors import AgentError
+from viva.errors import AgentError, SetupError
 
 MOST_AGENTS = 8
 """Maximum number of agents whose processes stand ready at once: each takes memory."""
@@ -82,7 +82,6 @@ class ReadyProcesses:
             if waiting is None and self._ahead:
                 waiting = self._ahead.pop(0)
         if waiting is None:
-            self._missed = True
             return None
         _note_use(self)
         if waiting.folder != _current_folder():
@@ -93,7 +92,7 @@ class ReadyProcesses:
         if child is None:
             await asyncio.to_thread(self._drop, waiting)
         elif not forks and self._missed:
-            self._replace(start_ahead)
+            self.start_ahead(start_ahead)
         return child
 
     @property
@@ -102,10 +101,27 @@ class ReadyProcesses:
         return self._to_fork is not None
 
     def release(self) -> None:
-        """End all processes that stand ready; runs go on."""
+        """End all processes that stand ready, or are being started; runs go on."""
+        for task in list(self._starting):
+            with contextlib.suppress(RuntimeError):  # its loop is closed, and has cancelled it
+                task.get_loop().call_soon_threadsafe(task.cancel)
         with self._lock:
             self._to_fork = None
             _end_all(self._ahead)
+
+    def start_ahead(self, start_ahead: StartAhead) -> None:
+        """Start a process for the next run, now that a run had to wait for its own; as many as there are cores."""
+        self._missed = True
+        if len(self._starting) + len(self._ahead) >= (os.cpu_count() or 2):
+            return
+
+        async def start() -> None:
+            with contextlib.suppress(AgentError, SetupError):  # the run that needs it will say why
+                await start_ahead()
+
+        task = asyncio.create_task(start())
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
 
     async def _forked(self, waiting: _Waiting) -> ChildProcess | None:
         async with starting():  # more at once would only wait for each other
@@ -134,18 +150,6 @@ class ReadyProcesses:
         except asyncio.CancelledError:
             await child.end()
             raise
-
-    def _replace(self, start_ahead: StartAhead) -> None:
-        if len(self._starting) + len(self._ahead) >= (os.cpu_count() or 2):
-            return
-
-        async def start() -> None:
-            with contextlib.suppress(AgentError):  # the run that needs it will say why
-                await start_ahead()
-
-        task = asyncio.create_task(start())
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
 
     def _drop(self, waiting: _Waiting) -> None:
         with self._lock:
