@@ -57,6 +57,10 @@ class ConnectedAgent:
         """
         raise NotImplementedError
 
+    def so_far(self) -> str:
+        """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
+        return ""
+
 
 def check_factory(factory: Any) -> None:
     """Check that a class has the methods of an agent; the result of a function is checked when it is called.
