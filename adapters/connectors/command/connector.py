@@ -13,7 +13,7 @@ from viva.adapters.connectors.command.command_line import CommandLine, read_comm
 from viva.adapters.connectors.command.json_lines import JsonLinesAgent
 from viva.adapters.connectors.command.keys import JSON, JSON_KEYS, PLAIN, PLAIN_KEYS, CommandKeys
 from viva.adapters.connectors.command.plain import TerminalAgent
-from viva.adapters.connectors.command.program_agent import ProgramPlan, ProgramAgent
+from viva.adapters.connectors.command.program_agent import ProgramAgent, ProgramPlan
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.errors import SetupError
 
