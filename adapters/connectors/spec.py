@@ -10,7 +10,7 @@ from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
-    "replay:JOURNAL, or example:NAME"
+    "acp:COMMAND, replay:JOURNAL, or example:NAME"
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
@@ -18,7 +18,7 @@ CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOT
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
-SCHEMES = ("http", "https", "replay", "example")
+SCHEMES = ("http", "https", "acp", "replay", "example")
 """What stands before the first colon of the built-in forms that name no class."""
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ADDRESS = re.compile(
@@ -64,7 +64,7 @@ def connector_meant(module: str, name: str) -> str:
 
 
 def agent_label(spec: str) -> str:
-    """Return a short form of a SPEC for reports: the class, the model, the example, or the journal of a replay."""
+    """Return a short form of a SPEC for reports: the class, the model, the command, the example, or the journal of a replay."""
     scheme, _, rest = spec.partition(":")
     if scheme in ("http", "https"):
         address, _, model = rest.partition("#")
@@ -72,6 +72,8 @@ def agent_label(spec: str) -> str:
     elif scheme == "replay":
         journal, _, run = rest.rpartition("#")
         label = f"replay:{run if journal else rest.rstrip('/').rpartition('/')[2]}"
+    elif scheme == "acp":
+        label = rest
     elif match := CHILD.fullmatch(spec):
         label = match["name"]
     else:

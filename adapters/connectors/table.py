@@ -18,6 +18,7 @@ CONNECTORS = Kind(
     {
         "http": "viva.adapters.connectors.http:HttpConnector",
         "https": "viva.adapters.connectors.http:HttpConnector",
+        "acp": "viva.adapters.connectors.acp.connector:AcpConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
     },
