@@ -16,20 +16,38 @@ import select
 import signal
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any, Callable, NoReturn, Sequence
 
 from .wire import send
 
 TAIL = 32768
 """Number of bytes at the end of stdout and of stderr that are kept."""
+TERMINATE = b"T"
+"""What Viva sends to ask the agent's process group to end."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform.startswith("linux")
 
 
-def fork_worker(control: int, data: int, memory: int | None, files: int | None) -> int:
-    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor."""
+def fork_worker(
+    control: int,
+    data: int,
+    memory: int | None,
+    files: int | None,
+    wire: Callable[[int, int], None] | None = None,
+    theirs: Sequence[int] = (),
+) -> int:
+    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor.
+
+    Args:
+        control: The descriptor of the supervisor's socket to Viva.
+        data: The descriptor of the worker's socket to Viva.
+        memory: Maximum address space of each process, in bytes.
+        files: The soft limit of open files to restore.
+        wire: Sets up the worker's standard streams; it gets the pipes for stdout and stderr to the supervisor.
+        theirs: Further descriptors that belong to the worker alone.
+    """
     if _LINUX:
         _prctl(_SET_CHILD_SUBREAPER, 1)
         # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also wakes
@@ -57,12 +75,13 @@ def fork_worker(control: int, data: int, memory: int | None, files: int | None) 
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != supervisor:
                 os._exit(1)
-        _wire_up(outputs[0][1], outputs[1][1])
+        (wire or _wire_up)(outputs[0][1], outputs[1][1])
         for descriptor in (control, woken, wake, *outputs[0], *outputs[1]):
             os.close(descriptor)
         _limit(memory, files)
         return _out_of_the_way(data)
-    os.close(data)
+    for descriptor in (data, *theirs):
+        os.close(descriptor)
     for pair in outputs:
         os.close(pair[1])
         os.set_blocking(pair[0], False)
@@ -89,7 +108,7 @@ class _Supervisor:
         while going and self.status is None:
             for descriptor, _ in poller.poll():
                 if descriptor == self.control:
-                    going = False  # Viva sends nothing here, so it has closed its end, or died
+                    going = self.heed()
                 elif descriptor == self.woken:
                     os.read(self.woken, 4096)
                     going = going and os.getppid() == self.viva
@@ -104,6 +123,17 @@ class _Supervisor:
         self.tell(worker=self.status, output=texts, cut=cut)
         self.tell(left=self.kill())
         os._exit(0)
+
+    def heed(self) -> bool:
+        """Do what Viva asks for; return False if it has closed its end, or died."""
+        try:
+            asked = os.read(self.control, 1)
+        except OSError:
+            return False
+        if asked == TERMINATE:
+            with contextlib.suppress(OSError):
+                os.killpg(self.worker, signal.SIGTERM)
+        return asked == TERMINATE
 
     def drain(self, descriptor: int) -> bool:
         """Read the available output, keep its end, and return False if there was none."""

@@ -14,7 +14,7 @@ from viva.adapters.connectors.acp.client import SessionClient
 from viva.adapters.connectors.acp.connection import AgentConnection
 from viva.adapters.connectors.acp.permissions import policy_of
 from viva.adapters.connectors.acp.session import AcpSession
-from viva.adapters.connectors.acp.setting import AcpSetting
+from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.adapters.connectors.acp.turn import TurnLog
 from viva.adapters.connectors.child.spawn import ProgramStart
 from viva.adapters.contract import ConnectedAgent
@@ -41,7 +41,7 @@ class AcpAgent(ConnectedAgent):
         config_var: Mapping[str, Any] | None = None,
         workspace: Path | None = None,
     ) -> None:
-        self._policy = policy_of(self.setting.permissions, config_var)
+        self._policy = policy_of(self.setting.keys.permissions, config_var)
         servers = (config_var or {}).get("mcp_servers")
         self._servers: list[Any] = servers if isinstance(servers, list) else []
         self._temporary: str | None = None
@@ -77,7 +77,7 @@ class AcpAgent(ConnectedAgent):
         """Start the agent's program, and agree with it on the protocol."""
         folder = Path(str(self.workspace)).absolute()
         self._client = client = SessionClient(folder, self._policy, self._log, self.environment)
-        start = ProgramStart(self.setting.path, self.setting.command, str(folder), {})
+        start = ProgramStart(self.setting.command.program, self.setting.command.words, str(folder), {})
         self._connection = await AgentConnection.start(start, self.setting.memory_mb, self._handle)
         self._session = AcpSession(self._connection, client, self.setting, folder)
         await self._session.initialize()
@@ -168,6 +168,6 @@ class AcpAgent(ConnectedAgent):
         return left
 
 
-def agent_class(setting: AcpSetting, name: str) -> type[AcpAgent]:
+def agent_class(setting: AcpSetting) -> type[AcpAgent]:
     """Return the class of the agents with a setting."""
-    return type(name, (AcpAgent,), {"setting": setting})
+    return type("AcpAgent", (AcpAgent,), {"setting": setting})

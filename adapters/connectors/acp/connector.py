@@ -1,19 +1,19 @@
-"""The connector to agents that speak the Agent Client Protocol: `acp:COMMAND`."""
+"""The connector to agents that speak the Agent Client Protocol: `acp:COMMAND`, or an agent file with `connector: acp`."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
-import shlex
-import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from viva.adapters.connectors.acp.setting import AcpSetting
-from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.acp.keys import AcpKeys, AcpSetting
+from viva.adapters.connectors.agent_file import AgentFile, ConnectorKeys
+from viva.adapters.connectors.command.command_line import read_command
+from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
@@ -26,64 +26,55 @@ INSTALL = "pip install 'vivavoce[acp]'"
 class AcpConnector:
     """Starts the agent's program once before the first exam, and begins a session, so that mistakes are found then."""
 
+    keys: ClassVar[type[ConnectorKeys]] = AcpKeys
+
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `acp:COMMAND`, where COMMAND is split into words as a shell does.
 
         Raises:
-            SetupError: the command is missing or wrong; its program is no agent, speaks another version of the
-                protocol, or requires authentication; or the library for the protocol is missing.
+            SetupError: as in `load_file`.
         """
-        command = _words(spec, spec.partition(":")[2])
-        setting = AcpSetting(tuple(command), _program(spec, command[0]), memory_mb=memory_mb)
-        return _loaded(spec, setting)
+        command = spec.partition(":")[2].strip()
+        if not command:
+            raise SetupError(f"{spec!r} names no program; write acp:COMMAND, as in acp:opencode acp")
+        file = AgentFile.of_spec(spec, AcpKeys(command=command))
+        return self.load_file(file, isolate=isolate, memory_mb=memory_mb)
 
+    def load_file(self, file: AgentFile[AcpKeys], *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Make an agent of the keys.
 
-def _loaded(spec: str, setting: AcpSetting) -> LoadedAgent:
-    if sys.platform == "win32":
-        raise SetupError("an agent behind the Agent Client Protocol requires Linux or macOS.")
-    if importlib.util.find_spec("acp") is None:
-        raise SetupError(f"{spec!r} requires the package agent-client-protocol; install it: {INSTALL}")
-    from viva.adapters.connectors.acp.agent import agent_class
+        Raises:
+            SetupError: the command is wrong; its program is no agent, speaks another version of the protocol, or
+                requires authentication; or the library for the protocol is missing.
+        """
+        if sys.platform == "win32":
+            raise SetupError("an agent behind the Agent Client Protocol requires Linux or macOS.")
+        if importlib.util.find_spec("acp") is None:
+            raise file.mistake(f"the package agent-client-protocol is missing; install it: {INSTALL}", "connector")
+        command = read_command(file.keys.command, file.folder, lambda words: file.mistake(words, "command"))
+        setting = AcpSetting(command, file.keys, memory_mb)
+        info = _look(file, setting)
+        from viva.adapters.connectors.acp.agent import agent_class  # loads the library, which takes half a second
 
-    info = _look(spec, setting)
-    name = Path(setting.command[0]).name
-    version = info.get("version")
-    return LoadedAgent(
-        spec,
-        name,
-        agent_class(setting, "AcpAgent"),
-        str(version) if version else None,
-        kind="acp",
-        notices=_notices(setting),
-    )
+        version = info.get("version")
+        return LoadedAgent(
+            file.spec,
+            file.keys.name or str(info.get("title") or info.get("name") or Path(command.words[0]).name),
+            agent_class(setting),
+            str(version) if version else None,
+            kind="acp",
+            notices=_notices(setting),
+            digest=file_digest(command.script),
+        )
 
 
 def _notices(setting: AcpSetting) -> tuple[str, ...]:
-    if setting.permissions is not None:
+    if setting.keys.permissions is not None:
         return ()
-    return ("The agent is allowed whatever it asks for; use --permissions deny or ask-case to change that.",)
+    return ("the agent is allowed whatever it asks for; --permissions deny or ask-case changes that.",)
 
 
-def _words(spec: str, command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise SetupError(f"{spec!r} is not a command: {error}.") from error
-    if not words:
-        raise SetupError(f"{spec!r} names no command; write acp:PROGRAM with its arguments, as in acp:opencode acp")
-    return words
-
-
-def _program(spec: str, name: str) -> str:
-    """Return the absolute path of a program."""
-    found = shutil.which(Path(name).expanduser())
-    if found is None:
-        what = "file that can be executed" if "/" in name else "program on the PATH"
-        raise SetupError(f"{spec!r}: there is no {what} called {name}. Install the agent, or correct the command.")
-    return str(Path(found).absolute())
-
-
-def _look(spec: str, setting: AcpSetting) -> dict[str, Any]:
+def _look(file: AgentFile[AcpKeys], setting: AcpSetting) -> dict[str, Any]:
     """Begin one session in a temporary folder; return what the agent says about itself.
 
     Raises:
@@ -100,14 +91,14 @@ def _look(spec: str, setting: AcpSetting) -> dict[str, Any]:
         except MachineError:
             raise
         except AgentError as error:
-            raise SetupError(f"{spec!r} cannot be examined: {error}.") from error
+            raise file.mistake(f"the agent cannot be examined: {error}.", "command") from error
 
 
 async def _begin_session(setting: AcpSetting) -> dict[str, Any]:
     from viva.adapters.connectors.acp.agent import agent_class
 
     with tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True) as folder:
-        agent = agent_class(setting, "AcpAgent")("", workspace=Path(folder))
+        agent = agent_class(setting)("", workspace=Path(folder))
         agent.environment = EnvironmentLog()
         try:
             await agent.open(LOOK_SECONDS)

@@ -10,7 +10,7 @@ from acp.meta import AGENT_METHODS, PROTOCOL_VERSION
 
 from viva.adapters.connectors.acp.client import SessionClient
 from viva.adapters.connectors.acp.connection import AUTH_REQUIRED, AgentConnection, RefusedRequest
-from viva.adapters.connectors.acp.setting import AcpSetting
+from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.errors import AgentError
 from viva.records.text import one_line
 
@@ -70,8 +70,8 @@ class AcpSession:
         self.info = _mapping(answer, "agentInfo")
         methods = answer.get("authMethods")
         self._methods = methods if isinstance(methods, list) else []
-        if self._setting.authenticate is not None:
-            await self._ask("authenticate", {"methodId": self._setting.authenticate})
+        if self._setting.keys.authenticate is not None:
+            await self._ask("authenticate", {"methodId": self._setting.keys.authenticate})
 
     async def open(self, servers: list[Any]) -> None:
         """Begin a new session.
@@ -152,9 +152,9 @@ class AcpSession:
         if not isinstance(session, str) or not session:
             raise AgentError("it named no session")
         self._client.session = session
-        if self._setting.mode is not None:
-            await self._ask("session_set_mode", {"sessionId": session, "modeId": self._setting.mode})
-        for name, value in self._setting.options.items():
+        if self._setting.keys.mode is not None:
+            await self._ask("session_set_mode", {"sessionId": session, "modeId": self._setting.keys.mode})
+        for name, value in self._setting.keys.options.items():
             request = {"sessionId": session, "configId": name, "value": value}
             await self._ask(
                 "session_set_config_option", request | ({"type": "boolean"} if value in (True, False) else {})
