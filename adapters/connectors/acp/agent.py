@@ -7,14 +7,15 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from viva.adapters.connectors.acp.client import SessionClient
 from viva.adapters.connectors.acp.connection import AgentConnection
+from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.adapters.connectors.acp.permissions import policy_of
 from viva.adapters.connectors.acp.session import AcpSession
-from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.adapters.connectors.acp.turn import TurnLog
 from viva.adapters.connectors.child.spawn import ProgramStart
 from viva.adapters.contract import ConnectedAgent
@@ -30,17 +31,20 @@ SAID_SHOWN = 500
 
 
 class AcpAgent(ConnectedAgent):
-    """One agent in one run. There is a subclass for each agent."""
-
-    setting: ClassVar[AcpSetting]
+    """One agent in one run."""
 
     def __init__(
-        self,
-        task_description: str,
-        app_dir: str | None = None,
-        config_var: Mapping[str, Any] | None = None,
-        workspace: Path | None = None,
+        self, setting: AcpSetting, config_var: Mapping[str, Any] | None = None, workspace: Path | None = None
     ) -> None:
+        """Args:
+        setting: The agent's setting.
+        config_var: The case's.
+        workspace: The run's folder; None means a temporary one.
+
+        Raises:
+            SetupError: the case's permissions cannot be understood.
+        """
+        self.setting = setting
         self._policy = policy_of(self.setting.keys.permissions, config_var)
         servers = (config_var or {}).get("mcp_servers")
         self._servers: list[Any] = servers if isinstance(servers, list) else []
@@ -168,6 +172,20 @@ class AcpAgent(ConnectedAgent):
         return left
 
 
-def agent_class(setting: AcpSetting) -> type[AcpAgent]:
-    """Return the class of the agents with a setting."""
-    return type("AcpAgent", (AcpAgent,), {"setting": setting})
+@dataclass(frozen=True)
+class AcpFactory:
+    """Makes the agent of each run."""
+
+    setting: AcpSetting
+    get_reply_from_agent: ClassVar[Any] = AcpAgent.get_reply_from_agent
+    """Shows that it is async, so that no run needs a thread."""
+
+    def __call__(
+        self,
+        task_description: str,
+        app_dir: str | None = None,
+        config_var: Mapping[str, Any] | None = None,
+        workspace: Path | None = None,
+    ) -> AcpAgent:
+        """Return the agent of a run; the task and `app_dir` are not for it."""
+        return AcpAgent(self.setting, config_var, workspace)

@@ -1,4 +1,4 @@
-"""The connector to agents that speak the Agent Client Protocol: `acp:COMMAND`, or an agent file with `connector: acp`."""
+"""The connector to agents behind the Agent Client Protocol: `acp:COMMAND`, or an agent file with `connector: acp`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import importlib.util
 import sys
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -53,19 +55,28 @@ class AcpConnector:
             raise file.mistake(f"the package agent-client-protocol is missing; install it: {INSTALL}", "connector")
         command = read_command(file.keys.command, file.folder, lambda words: file.mistake(words, "command"))
         setting = AcpSetting(command, file.keys, memory_mb)
-        info = _look(file, setting)
-        from viva.adapters.connectors.acp.agent import agent_class  # loads the library, which takes half a second
+        return _agent(file, setting, _look(file, setting))
 
-        version = info.get("version")
-        return LoadedAgent(
-            file.spec,
-            file.keys.name or str(info.get("title") or info.get("name") or Path(command.words[0]).name),
-            agent_class(setting),
-            str(version) if version else None,
-            kind="acp",
-            notices=_notices(setting),
-            digest=file_digest(command.script),
-        )
+
+def _agent(file: AgentFile[AcpKeys], setting: AcpSetting, info: Mapping[str, Any]) -> LoadedAgent:
+    from viva.adapters.connectors.acp.agent import AcpFactory  # loads the library, which takes half a second
+
+    def permit(agent: LoadedAgent, permissions: str) -> LoadedAgent:
+        other = replace(setting, keys=setting.keys.model_copy(update={"permissions": permissions}))
+        return replace(agent, factory=AcpFactory(other), notices=_notices(other))
+
+    version = info.get("version")
+    named = info.get("title") or info.get("name") or Path(setting.command.words[0]).name
+    return LoadedAgent(
+        file.spec,
+        file.keys.name or str(named),
+        AcpFactory(setting),
+        str(version) if version else None,
+        kind="acp",
+        notices=_notices(setting),
+        digest=file_digest(setting.command.script),
+        permit=permit,
+    )
 
 
 def _notices(setting: AcpSetting) -> tuple[str, ...]:
@@ -95,10 +106,10 @@ def _look(file: AgentFile[AcpKeys], setting: AcpSetting) -> dict[str, Any]:
 
 
 async def _begin_session(setting: AcpSetting) -> dict[str, Any]:
-    from viva.adapters.connectors.acp.agent import agent_class
+    from viva.adapters.connectors.acp.agent import AcpAgent
 
     with tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True) as folder:
-        agent = agent_class(setting)("", workspace=Path(folder))
+        agent = AcpAgent(setting, workspace=Path(folder))
         agent.environment = EnvironmentLog()
         try:
             await agent.open(LOOK_SECONDS)
