@@ -127,6 +127,8 @@ class SessionClient:
     async def _permit(self, params: Params) -> Any:
         call = params.get("toolCall")
         call = call if isinstance(call, Mapping) else {}
+        if call:  # it also tells more about the call
+            self._log.note({**call, "sessionUpdate": "tool_call_update"}, len(repr(call)))
         decision = self._policy.decide(call.get("kind") or self._log.kind_of(call.get("toolCallId")))
         chosen = choose_option(params.get("options"), decision)
         words = f"{decision}: the agent offered no such option" if chosen is None else f"{decision}: {chosen}"

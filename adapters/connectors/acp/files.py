@@ -157,5 +157,5 @@ def _as_refusal(path: object) -> Iterator[None]:
     except OSError as error:
         # What a link in place of a folder gives, too.
         link = error.errno in (errno.ELOOP, errno.ENOTDIR)
-        words = "it is reached through a link, or through something that is no folder" if link else error.strerror
+        words = "it is reached through a link, or something on its path is not a folder" if link else error.strerror
         raise FileRefused(f"{path}: {words}", missing=isinstance(error, FileNotFoundError)) from error

@@ -18,7 +18,7 @@ from viva.records.text import counted, one_line
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum size of one message."""
 MOST_STRAY = 100
-"""Maximum number of lines on stdout that are no messages. The protocol forbids them, yet launchers print some."""
+"""Maximum number of lines on stdout that are not messages. The protocol forbids them, yet launchers print some."""
 MOST_OPEN = 256
 """Maximum number of an agent's requests that are not answered yet: an agent may send them faster than it reads."""
 SHOWN = 300
@@ -106,7 +106,7 @@ class Messages:
         self.strayed.set()
         if len(self.stray) > MOST_STRAY:
             first = "; ".join(self.stray[:3])
-            self.fault = f"it printed {counted(len(self.stray), 'line')} that are no messages of the protocol: {first}"
+            self.fault = f"it printed {counted(len(self.stray), 'line')} that are not messages of the protocol: {first}"
 
     def _wrong(self, message: Any) -> str | None:
         """Return what is wrong with a message; None if the connection can process it."""

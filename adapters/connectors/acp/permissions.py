@@ -72,7 +72,7 @@ def _policy_by_kind(said: Mapping[Any, Any]) -> Policy:
         if kind not in (*KINDS, "default"):
             near = difflib.get_close_matches(kind, KINDS, 1)
             meant = f"did you mean {near[0]}?" if near else f"use {', '.join(KINDS)} or default."
-            raise SetupError(f"config_var: {KEY}: {kind!r} is no kind of tool call; {meant}")
+            raise SetupError(f"config_var: {KEY}: {kind!r} is not a kind of tool call; {meant}")
     return Policy(decisions.pop("default", DENY), decisions)
 
 

@@ -30,7 +30,7 @@ OF_THE_CLIENT = frozenset(
 
 
 @dataclass(slots=True)
-class _Draft:
+class _Report:
     """A step that later updates may still change."""
 
     step: Step
@@ -50,8 +50,8 @@ class TurnLog:
     def _begin(self) -> None:
         self._texts: list[list[str]] = []
         self._images: list[str] = []
-        self._drafts: list[_Draft] = []
-        self._calls: dict[str, _Draft] = {}
+        self._drafts: list[_Report] = []
+        self._calls: dict[str, _Report] = {}
         self._last: tuple[str, object] | None = None
         """The kind and the message of the last chunk, if it may be continued."""
         self._size = 0
@@ -169,10 +169,10 @@ class TurnLog:
         if update.get("status") in ("completed", "failed") and draft.step.started is not None:
             draft.step = replace(draft.step, seconds=max(0.0, time.time() - draft.step.started))
 
-    def _add(self, kind: StepKind, **fields: Any) -> _Draft:
+    def _add(self, kind: StepKind, **fields: Any) -> _Report:
         self._number += 1
         self._last = None
-        draft = _Draft(Step(f"t{self._turn + 1}.{self._number}", kind, started=time.time(), **fields))
+        draft = _Report(Step(f"t{self._turn + 1}.{self._number}", kind, started=time.time(), **fields))
         self._drafts.append(draft)
         return draft
 
@@ -195,7 +195,7 @@ def text_of(content: object) -> str:
             return f"[{kind}]"
 
 
-def _finished(draft: _Draft) -> Step:
+def _finished(draft: _Report) -> Step:
     step, call = draft.step, draft.call
     if "thought" in call:
         return replace(step, thought="".join(call["thought"]))

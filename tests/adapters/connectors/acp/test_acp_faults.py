@@ -50,7 +50,7 @@ async def test_a_few_stray_lines_are_kept_and_do_no_harm(workspace: Path) -> Non
 
 async def test_garbage_without_end_is_a_fault_that_quotes_it(workspace: Path) -> None:
     words = await fault(workspace, ["print", "\n".join(["blah"] * 200)], ["sleep", 60])
-    assert "no messages of the protocol: blah" in words
+    assert "not messages of the protocol: blah" in words
 
 
 async def test_bytes_that_are_no_text_are_a_fault(workspace: Path) -> None:
@@ -132,7 +132,7 @@ async def test_a_hung_agent_is_cancelled_then_killed(workspace: Path) -> None:
     async with session(workspace) as opened:
         with pytest.raises(AgentTimeout):
             await do(opened, ["hang until cancelled"], seconds=0.5)
-        assert await until(lambda: (workspace / "cancelled").exists())
+        assert await until((workspace / "cancelled").exists)
         assert await opened.close() is None
 
 
