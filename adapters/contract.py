@@ -57,6 +57,10 @@ class ConnectedAgent:
         """
         raise NotImplementedError
 
+    def so_far(self) -> str:
+        """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
+        return ""
+
 
 def maker_of(factory: Any) -> Any:
     """Return what makes the agents for a class, a function or a framework's object; see `rules.maker_of`.

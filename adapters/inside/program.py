@@ -1,4 +1,4 @@
-"""Becomes the supervisor of a program that Viva talks to over its standard streams, and in the forked process, the program."""
+"""Runs a program, which Viva talks to over its standard streams, instead of an agent's class."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def become_program(given: dict[str, Any]) -> NoReturn:
         # Python ignores them, and an ignored signal stays ignored in the program.
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        os.execve(program["path"], program["arguments"], {**os.environ, **program["variables"]})
+        os.execve(program["path"], program["arguments"], {**os.environ, **program["variables"]})  # noqa: S606
     except (OSError, ValueError) as error:
         os.write(status, str(getattr(error, "errno", None) or 0).encode())
     os._exit(127)

@@ -16,7 +16,8 @@ import select
 import signal
 import sys
 import time
-from typing import Any, Callable, NoReturn, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from .wire import send
 

@@ -1,4 +1,4 @@
-"""One program in a process of its own: starts it, writes to its stdin, reads its stdout, and ends it with its descendants.
+"""One program in a process of its own: starts it, writes to its stdin, reads its stdout, and ends all it started.
 
 Its supervisor is the one of agents' classes (`process.py`), which also reads its stderr, so that no flood there can
 block the program. It dies with Viva.
@@ -161,7 +161,12 @@ class Program(ChildProcess):
         """Wait until a descriptor can be read from, or written to."""
         waiter = self._loop.create_future()
         add = self._loop.add_writer if writing else self._loop.add_reader
-        add(descriptor, lambda: waiter.done() or waiter.set_result(None))
+
+        def wake() -> None:
+            if not waiter.done():
+                waiter.set_result(None)
+
+        add(descriptor, wake)
         try:
             await waiter
         finally:

@@ -1,4 +1,4 @@
-"""A program that is sent one JSON object a line, and answers in the same way. `docs/agents/commands.md` has the format."""
+"""A program that reads and writes one JSON object a line. `docs/agents/commands.md` has the format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from viva.adapters.connectors.child.process import NOTICE_SECONDS
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.command.lines import (
     HELLO,
+    SHOWN,
     STATE,
     Answer,
     check_fields,
@@ -34,8 +35,7 @@ VERSION = 1
 class JsonLinesAgent(ProgramAgent):
     """One program in one run, in JSON mode."""
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+    def _prepare(self) -> None:
         self._number = 0
         self._received = bytearray()
         self._unsent: asyncio.Task[None] | None = None
@@ -61,7 +61,7 @@ class JsonLinesAgent(ProgramAgent):
         await self._ask({"load_state": state}, frozenset())
 
     async def _get_ready(self) -> None:
-        if not self.launch.keys.hello:
+        if not self.plan.keys.hello:
             return
         self.offers = await self._ask({"hello": VERSION, **self._about()}, HELLO)
         folder = self.offers.get("workspace")
@@ -71,7 +71,7 @@ class JsonLinesAgent(ProgramAgent):
             self.workspace = Path(folder)
 
     async def _converse(self, program: Program, message: str) -> Reply:
-        about = self._about() if self._messages == 1 and not self.launch.keys.hello else {}
+        about = self._about() if self._messages == 1 and not self.plan.keys.hello else {}
         number = await self._send(program, {"message": message, **about})
         answer = Answer(number)
         while True:
@@ -173,8 +173,16 @@ class JsonLinesAgent(ProgramAgent):
                 break
         if self._received.lstrip():
             line = self._received.lstrip().partition(b"\n")[0]
-            before = "before it was sent a message" if self._number == 0 else f"after its answer to message {self._number}"
+            before = (
+                "before it was sent a message" if self._number == 0 else f"after its answer to message {self._number}"
+            )
             raise AgentError(f"it wrote a line {before}, without being asked: {quoted(bytes(line))}")
+
+    def so_far(self) -> str:
+        """Return its last line of progress, and the beginning of a line that has no end."""
+        words = f"; its last progress: {one_line(self._progress, SHOWN)}" if self._progress else ""
+        begun = quoted(bytes(self._received[: 4 * SHOWN])) if self._received.strip() else ""
+        return f"{words}; its line has no end yet: {begun}" if begun else words
 
     async def _ask_to_end(self, program: Program) -> str | None:
         trouble = None

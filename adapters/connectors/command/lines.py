@@ -20,7 +20,7 @@ SHOWN = 300
 STATE = frozenset({"state"})
 HELLO = frozenset({"version", "state", "workspace"})
 _REPLY = ("text", "steps", "usage", "images")
-_STEP = tuple(each.name for each in fields(Step))
+_STEP = tuple(each.name for each in fields(Step) if each.name != "recorded_by")
 _USAGE = tuple(each.name for each in fields(Usage))
 
 

@@ -1,4 +1,4 @@
-"""A program that a person would use in a terminal: messages are typed, and what it writes until it waits is the reply."""
+"""A program in a terminal: messages are typed there, and a reply is what it writes until it waits again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import re
 import termios
-from typing import Any
 
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.command.program_agent import ProgramAgent
@@ -35,15 +34,17 @@ class TerminalAgent(ProgramAgent):
 
     terminal = True
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+    def _prepare(self) -> None:
         self._output = bytearray()
         """What it has written since the end of its last reply."""
         self._aside = ""
         """The end of what it wrote that belongs to no reply."""
+        self._said = False
+        """Whether a line was typed."""
         self._made_raw = False
+        """Whether Viva has taken the terminal out of the line mode."""
         self._draining: asyncio.Task[None] | None = None
-        prompt = self.launch.keys.prompt
+        prompt = self.plan.keys.prompt
         self._prompt = None if prompt is None else re.compile(f"(?:{prompt})[ \t]*\\Z", re.MULTILINE)
         self.prompt: str | None = None
         """The unfinished line that the program showed before the first message, if no `prompt` is given."""
@@ -51,15 +52,19 @@ class TerminalAgent(ProgramAgent):
     async def _get_ready(self) -> None:
         program = self._running()
         await self._collect(program, None, begin=True)
-        banner = self._text()
-        if self._prompt is None:
-            last = banner.rpartition("\n")[2]
-            self.prompt = last.rstrip() if 0 < len(last.strip()) and len(last) <= PROMPT_LENGTH else None
-        self._aside = banner
+        self._set_aside()
+
+    def _set_aside(self) -> None:
+        """Take what it has written so far as its greeting, whose unfinished last line is its prompt."""
+        greeting = self._text()
+        last = greeting.rpartition("\n")[2].rstrip()
+        if self._prompt is None and last.strip() and len(last) <= PROMPT_LENGTH:
+            self.prompt = last
+        self._aside += greeting
         self._output.clear()
 
     async def _converse(self, program: Program, message: str) -> str:
-        joined = self.launch.keys.newlines == "join"
+        joined = self.plan.keys.newlines == "join"
         lines = [" ".join(message.splitlines())] if joined else message.split("\n")
         replies = [await self._say(program, without_controls(line)) for line in lines]
         return "\n".join(reply for reply in replies if reply)
@@ -67,7 +72,7 @@ class TerminalAgent(ProgramAgent):
     async def _say(self, program: Program, line: str) -> str:
         """Type one line, and return what the program writes until it waits again."""
         await self._read_what_is_there(program)
-        echoes = self._prepare(program, line)
+        echoes = self._tune(program, line)
         rest = memoryview(b"")
         with contextlib.suppress(OSError):  # reading tells how it ended
             rest = program.write_now(line.encode("utf-8", "backslashreplace") + b"\r")
@@ -93,15 +98,18 @@ class TerminalAgent(ProgramAgent):
             if not part:
                 raise await self._ended(program)
             self._output += part
+        if not self._said:  # what a slow start has greeted with meanwhile
+            self._set_aside()
+        self._said = True
         late = self._text().strip()
         if late and self._prompt is None and self.prompt is None:
-            seconds = self.launch.keys.quiet_seconds
+            seconds = self.plan.keys.quiet_seconds
             raise AgentError(
-                f"it went on writing after {seconds:g} s of silence, which had ended its reply: {_shown(late)}. Set a longer "
-                "quiet_seconds, or the prompt that it shows, in an agent file"
+                f"it went on writing after {seconds:g} s of silence, which had ended its reply: {_shown(late)}. "
+                "Set a longer quiet_seconds, or the prompt that it shows, in an agent file"
             )
 
-    def _prepare(self, program: Program, line: str) -> bool:
+    def _tune(self, program: Program, line: str) -> bool:
         """Make the terminal pass a line of any length; return whether the line will be repeated in the output."""
         settings = termios.tcgetattr(program.terminal)
         in_line_mode = bool(settings[_LOCAL] & termios.ICANON)
@@ -124,7 +132,7 @@ class TerminalAgent(ProgramAgent):
         Raises:
             AgentError: it ended, or wrote too much.
         """
-        quiet = self.launch.keys.quiet_seconds
+        quiet = self.plan.keys.quiet_seconds
         while True:
             if len(self._output) > LIMIT:
                 raise AgentError(f"it wrote more than {LIMIT:,} bytes in one reply: {_shown(self._text())}")
@@ -176,20 +184,20 @@ class TerminalAgent(ProgramAgent):
         last = self._text().strip() or self._aside.strip()
         return AgentError(f"{how}; the end of its output: {_shown(last)}" if last else how)
 
-    def _seen_so_far(self) -> str:
+    def so_far(self) -> str:
+        """Return what it has written since it was last asked."""
         return f"; its output so far: {_shown(self._text())}" if self._output else ""
 
     async def _ask_to_end(self, program: Program) -> str | None:
         # Its last words must not block it.
         self._draining = asyncio.ensure_future(self._drain(program))
-        with contextlib.suppress(OSError, termios.error):
-            if self.launch.keys.quit is not None:
-                program.write_now(f"{self.launch.keys.quit}\r".encode())
+        if self._made_raw and self.plan.keys.quit is None:
+            program.terminate()  # Ctrl-D means nothing any longer
+            return None
+        with contextlib.suppress(OSError):
+            if self.plan.keys.quit is not None:
+                program.write_now(f"{self.plan.keys.quit}\r".encode())
                 return None
-            if self._made_raw:
-                settings = termios.tcgetattr(program.terminal)
-                settings[_LOCAL] |= termios.ICANON
-                termios.tcsetattr(program.terminal, termios.TCSANOW, settings)
             program.write_now(b"\x04")
         return None
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from viva.adapters.connectors.child.program import Program
@@ -27,7 +26,7 @@ TERM_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ProgramPlan:
     """What each run of one SPEC starts."""
 
     program: str
@@ -35,14 +34,14 @@ class Launch:
     keys: CommandKeys
     folder: str | None = None
     """The folder to run in; None for the run's workspace."""
-    variables: Mapping[str, str] = MappingProxyType({})
+    variables: Mapping[str, str] = field(default_factory=dict)
     memory_mb: int | None = None
 
 
 class ProgramAgent(ConnectedAgent):
     """One program in one run. The subclasses know how messages and replies are written."""
 
-    launch: ClassVar[Launch]
+    plan: ClassVar[ProgramPlan]
     terminal: ClassVar[bool] = False
 
     def __init__(
@@ -60,6 +59,10 @@ class ProgramAgent(ConnectedAgent):
         self._busy = False
         """Whether the program owes a reply."""
         self._messages = 0
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set what a subclass keeps of the conversation. Only `__init__` here shows which arguments an agent takes."""
 
     async def open(self, seconds: float) -> None:
         """Start the program, and wait until it is ready for the first message.
@@ -70,12 +73,12 @@ class ProgramAgent(ConnectedAgent):
             AgentError: it cannot be run, or ended.
         """
         try:
-            self._program = await Program.run(self._start(), self.launch.memory_mb)
+            self._program = await Program.run(self._start(), self.plan.memory_mb)
             async with time_limit(seconds):
                 await self._get_ready()
         except TimeoutError:
             await self._end()
-            raise AgentTimeout(f"it was not ready within {seconds:g} s{self._seen_so_far()}") from None
+            raise AgentTimeout(f"it was not ready within {seconds:g} s{self.so_far()}") from None
         except BaseException as error:
             await self._end()
             if isinstance(error, AgentError):
@@ -106,7 +109,7 @@ class ProgramAgent(ConnectedAgent):
         try:
             if program.running:
                 trouble = await self._ask_to_end(program)
-                if not await program.gone(BUSY_SECONDS if self._busy else self.launch.keys.close_seconds):
+                if not await program.gone(BUSY_SECONDS if self._busy else self.plan.keys.close_seconds):
                     program.terminate()
                     await program.gone(TERM_SECONDS)
         finally:
@@ -124,10 +127,6 @@ class ProgramAgent(ConnectedAgent):
         """Let the program's input end; return what else is to be said of the conversation, or None."""
         raise NotImplementedError
 
-    def _seen_so_far(self) -> str:
-        """Return what a program that is not ready has written, in words that continue a sentence."""
-        return ""
-
     def _running(self) -> Program:
         if self._program is None:
             raise AgentError("its process has ended")
@@ -135,17 +134,17 @@ class ProgramAgent(ConnectedAgent):
 
     def _start(self) -> ProgramStart:
         workspace = None if self.workspace is None else os.path.abspath(self.workspace)
-        variables = dict(self.launch.variables)
+        variables = dict(self.plan.variables)
         if workspace is not None:
             variables[WORKSPACE] = workspace
         size, merge = None, False
         if self.terminal:
-            keys = self.launch.keys
+            keys = self.plan.keys
             # No colours and no moving cursor, and no pager that waits for a key.
             variables = {"TERM": "dumb", "PAGER": "cat", **variables}
             size, merge = (keys.rows, keys.columns), keys.stderr == "reply"
-        folder = self.launch.folder or workspace or os.getcwd()
-        return ProgramStart(self.launch.program, self.launch.words, folder, variables, size, merge)
+        folder = self.plan.folder or workspace or os.getcwd()
+        return ProgramStart(self.plan.program, self.plan.words, folder, variables, size, merge)
 
     async def _end(self) -> str | None:
         if self._program is None:

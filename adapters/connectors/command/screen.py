@@ -41,7 +41,7 @@ def _line(line: str) -> str:
         column = _move(sequence["final"], sequence["numbers"] or "", cells, column)
         at = sequence.end()
     _put(line[at:], cells, column)
-    return "".join(cells).rstrip(" ") if "\x1b" in line and cells and not cells[-1].strip() else "".join(cells)
+    return "".join(cells)
 
 
 def _put(text: str, cells: list[str], column: int) -> int:
@@ -60,7 +60,7 @@ def _put(text: str, cells: list[str], column: int) -> int:
 def _move(final: str | None, numbers: str, cells: list[str], column: int) -> int:
     """Return the cursor's column after a CSI sequence, which may also have erased something."""
     number = int(numbers[:6]) if numbers.isdigit() else None
-    if final == "K":
+    if final in ("K", "J"):
         if number in (None, 0):
             del cells[column:]
         elif number == 2:
