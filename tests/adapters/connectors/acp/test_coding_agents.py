@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.connectors.acp.coding_models import MODEL, coder
-from tests.adapters.connectors.acp.scripted_sessions import seen, session
+from tests.adapters.connectors.acp.scripted_sessions import PATIENCE, seen, session
 from tests.environments import ROOT, program_of
 from tests.model_server import ModelServer
 from tests.viva.conftest import Desk
 from viva.adapters.agent_state import load_state, save_state
+from viva.adapters.connectors.table import load_agent
 
 EXAMPLES = ROOT / "examples" / "agents" / "acp"
 AGENTS = {"opencode": ("opencode", "acp"), "qwen": ("qwen", "--acp", "--auth-type=openai")}
@@ -61,53 +62,47 @@ def test_the_example_solves_a_bundled_case(desk: Desk, variables: Mapping[str, s
 
 
 @pytest.mark.parametrize("name", AGENTS)
-async def test_calls_permissions_and_usage_are_recorded(
-    workspace: Path, variables: Mapping[str, str], tmp_path: Path, name: str
+async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_made(
+    tmp_path: Path, variables: Mapping[str, str], name: str
 ) -> None:
-    file = tmp_path / "agent.yaml"
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
     mode = {"mode": "default"} if name == "qwen" else {}
-    file.write_text(json.dumps({"connector": "acp", "command": command(name), **mode}))
-    async with session(workspace, agent=str(file), permissions="allow") as opened:
-        reply = await opened.reply("RUN echo hello > out.txt; cat out.txt", 60)
+    file = tmp_path / "agent.yaml"
+    file.write_text(json.dumps({"connector": "acp", "command": command(name), "permissions": "allow", **mode}))
+    agent = load_agent(str(file))
+    async with session(tmp_path / "first", agent=agent) as opened:
+        reply = await opened.reply("RUN echo hello > out.txt; cat out.txt", PATIENCE)
         (asked,) = seen(opened)
     assert "The task is done." in reply.text
-    assert (workspace / "out.txt").read_text() == "hello\n"
-    (call,) = [step for step in reply.steps if step.tool_input]
+    assert (tmp_path / "first" / "out.txt").read_text() == "hello\n"
+    (call,) = [step for step in reply.steps if step.tool]
     assert call.tool_input["command"] == "echo hello > out.txt; cat out.txt"
     assert "hello" in str(call.result)
     assert call.error is None
     assert (asked.tool, asked.recorded_by) == (PERMISSION, "environment")
-    assert asked.result is not None
-    assert asked.result.startswith("allow: ")
+    assert str(asked.result).startswith("allow: ")
     assert reply.usage.input_tokens > 0
 
-
-@pytest.mark.parametrize("name", AGENTS)
-async def test_a_denied_call_is_not_made(
-    workspace: Path, variables: Mapping[str, str], tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / "agent.yaml"
-    mode = {"mode": "default"} if name == "qwen" else {}
-    file.write_text(json.dumps({"connector": "acp", "command": command(name), "permissions": "deny", **mode}))
-    async with session(workspace, agent=str(file)) as opened:
-        await opened.reply("RUN touch out.txt", 60)
+    assert agent.permit is not None
+    async with session(tmp_path / "second", agent=agent.permit(agent, "deny")) as opened:
+        await opened.reply("RUN touch out.txt", PATIENCE)
         (asked,) = seen(opened)
-    assert asked.result is not None
-    assert asked.result.startswith("deny: ")
-    assert not (workspace / "out.txt").exists()
+    assert str(asked.result).startswith("deny: ")
+    assert not (tmp_path / "second" / "out.txt").exists()
 
 
 async def test_a_forked_session_of_opencode_diverges(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    agent = spec("opencode")
+    agent = load_agent(spec("opencode"), permissions="allow")
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
     async with session(tmp_path / "first", agent=agent) as original:
-        await original.reply("remember apple", 60)
+        await original.reply("remember apple", PATIENCE)
         state = await save_state(original)
-        await original.reply("remember banana", 60)
+        await original.reply("remember banana", PATIENCE)
         assert state is not None
         async with session(tmp_path / "second", agent=agent) as forked:
             assert await load_state(forked, json.loads(state))
-            await forked.reply("remember cherry", 60)
-            assert (await forked.reply("what did I say?", 60)).text == "apple / cherry"
-        assert (await original.reply("what did I say?", 60)).text == "apple / banana"
+            await forked.reply("remember cherry", PATIENCE)
+            assert (await forked.reply("what did I say?", PATIENCE)).text == "apple / cherry"
+        assert (await original.reply("what did I say?", PATIENCE)).text == "apple / banana"
