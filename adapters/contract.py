@@ -57,6 +57,10 @@ class ConnectedAgent:
         """
         raise NotImplementedError
 
+    def facts(self) -> Mapping[str, str]:
+        """Return what its connector has found out about the agent since it was opened, by name, for `viva doctor`."""
+        return {}
+
     def so_far(self) -> str:
         """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
         return ""

@@ -42,6 +42,9 @@ class LoadedAgent:
     permit: Callable[[LoadedAgent, str], LoadedAgent] | None = None
     """Returns an agent under another policy (`allow`, `deny`, `ask-case`); None for one that asks for nothing."""
 
+    release: Callable[[], None] | None = None
+    """Ends what stands ready for further runs; the agent can still be used."""
+
     @property
     def label(self) -> str:
         """Return a short name for columns of reports."""

@@ -33,7 +33,7 @@ def become_program(given: dict[str, Any]) -> NoReturn:
         for each in (*copies, *theirs):
             os.close(each)
 
-    status = fork_worker(given["control"], given["data"], given["memory"], given["files"], wire, theirs)
+    status = fork_worker(given["control"], given["data"], given["memory"], given["files"], wire=wire, theirs=theirs)
     try:
         os.chdir(program["folder"])
         # Python ignores them, and an ignored signal stays ignored in the program.

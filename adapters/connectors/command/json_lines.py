@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,11 @@ class JsonLinesAgent(ProgramAgent):
                 "before it was sent a message" if self._number == 0 else f"after its answer to message {self._number}"
             )
             raise AgentError(f"it wrote a line {before}, without being asked: {quoted(bytes(line))}")
+
+    def facts(self) -> Mapping[str, str]:
+        """Return the version that it told when it was greeted."""
+        version = self.offers.get("version")
+        return {"mode": "json", **({} if version is None else {"version": one_line(str(version), 200)})}
 
     def so_far(self) -> str:
         """Return its last line of progress, and the beginning of a line that has no end."""

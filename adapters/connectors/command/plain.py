@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import termios
+from collections.abc import Mapping
 
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.command.program_agent import ProgramAgent
@@ -183,6 +184,15 @@ class TerminalAgent(ProgramAgent):
         how = str(await program.how_it_ended("it has closed its terminal"))
         last = self._text().strip() or self._aside.strip()
         return AgentError(f"{how}; the end of its output: {_shown(last)}" if last else how)
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what ends its replies."""
+        end = f"{self.plan.keys.quiet_seconds:g} s of silence"
+        if self._prompt is not None:
+            end = f"output that matches the prompt {self.plan.keys.prompt}"
+        elif self.prompt is not None:
+            end = f"the line {self.prompt!r}, which it began with, or {end}"
+        return {"mode": "plain", "end of a reply": end}
 
     def so_far(self) -> str:
         """Return what it has written since it was last asked."""
