@@ -10,7 +10,7 @@ from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
-    "replay:JOURNAL, or example:NAME"
+    "replay:JOURNAL, taskweaver:PROJECT, or example:NAME"
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
@@ -18,7 +18,7 @@ CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOT
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
-SCHEMES = ("http", "https", "replay", "example")
+SCHEMES = ("http", "https", "replay", "example", "taskweaver")
 """What stands before the first colon of the built-in forms that name no class."""
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ADDRESS = re.compile(

@@ -20,6 +20,7 @@ CONNECTORS = Kind(
         "https": "viva.adapters.connectors.http:HttpConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
+        "taskweaver": "viva.adapters.connectors.taskweaver:TaskWeaverConnector",
     },
 )
 """The connectors that the text before the first colon of a SPEC selects."""

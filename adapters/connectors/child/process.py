@@ -42,7 +42,7 @@ FAILURE = frozenset({"n", "error", "text", "at", "words"})
 ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "file", "old_import", "setup"}),
     "make": frozenset({"workspace", "setup"}),
-    "reply": frozenset({"reply"}),
+    "reply": frozenset({"reply", "observed"}),
     "close": frozenset[str](),
 }
 """The further fields of the answer to each request."""
