@@ -6,6 +6,7 @@ It runs in Viva's process and in an agent's own one, and imports no framework: w
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +24,9 @@ _WRAPPERS = {
     ("pydantic_ai", "Agent"): "pydantic_ai",
 }
 """The first part of the module of a class, and its name, to the module beside this one with its `Wrapper`."""
-KNOWN = "LangGraph graphs, LangChain runnables and Pydantic AI agents"
+KNOWN = (
+    "LangGraph graphs, LangChain runnables and Pydantic AI agents, ClaudeAgentOptions, Copilot sessions, TaskWeaver apps"
+)
 """What is recognized, for messages."""
 
 
@@ -70,3 +73,10 @@ def adopted(made: Any, given: dict[str, Any]) -> Any:
     """
     adapter = adapter_of(made)
     return made if adapter is None else adapter(**given)
+
+
+def folder_of(agent: Any) -> Any:
+    """Return the folder in which a framework's session works that an adapter of the user's keeps; None without one."""
+    if "taskweaver" not in sys.modules:
+        return None
+    return importlib.import_module(f"{__name__}.taskweaver").folder_of_session(agent)

@@ -35,7 +35,7 @@ def _step(name: str, post: Any) -> Step:
         found.setdefault(str(kind), []).append(attachment.content)
     words = {kind: _words(contents) for kind, contents in found.items()}
     code = words.get(_CODE)
-    attributes = {"send_to": str(post.send_to), **_kept(words)}
+    attributes = {"send_to": str(post.send_to), **_kept(words), **_extras(post)}
     plan = "\n\n".join(f"{kind}:\n{words[kind]}" for kind in _PLANS if words.get(kind))
     common: dict[str, Any] = {
         "agent": str(post.send_from),
@@ -71,6 +71,17 @@ def _error(words: dict[str, str], status: str, result: str | None) -> str | None
 def _kept(words: dict[str, str]) -> dict[str, str]:
     """Return what has no field of a step, by type: nothing that TaskWeaver said is thrown away."""
     return {kind: text for kind, text in words.items() if kind not in _KNOWN and kind != "reply_type" and text}
+
+
+def _extras(post: Any) -> dict[str, Any]:
+    """Return what TaskWeaver put beside the contents of attachments, by type."""
+    found: dict[str, Any] = {}
+    for attachment in post.attachment_list:
+        extra = getattr(attachment, "extra", None)
+        if extra is not None:
+            plain = extra.to_dict() if hasattr(extra, "to_dict") else extra
+            found.setdefault(f"{getattr(attachment.type, 'value', attachment.type)}_extra", []).append(plain)
+    return found
 
 
 def _words(contents: list[Any]) -> str:
