@@ -75,7 +75,8 @@ class _MessagesHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         if "count_tokens" in self.path or "/messages" not in self.path:
-            return self._send(200, "application/json", b'{"input_tokens": 10}')
+            self._send(200, "application/json", b'{"input_tokens": 10}')
+            return
         owner = self.server.owner
         owner.requests.append(body)
         try:

@@ -25,7 +25,8 @@ _WRAPPERS = {
 }
 """The first part of the module of a class, and its name, to the module beside this one with its `Wrapper`."""
 KNOWN = (
-    "LangGraph graphs, LangChain runnables and Pydantic AI agents, ClaudeAgentOptions, Copilot sessions, TaskWeaver apps"
+    "LangGraph graphs, LangChain runnables and Pydantic AI agents, options of the Claude Agent SDK, sessions of the "
+    "Copilot SDK and TaskWeaver applications"
 )
 """What is recognized, for messages."""
 

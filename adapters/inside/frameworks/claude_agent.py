@@ -98,7 +98,9 @@ class Wrapper(FrameworkAgent):
         """Return what this turn took, sub-agents included."""
         totals = result.model_usage or {}
         cost = result.total_cost_usd
-        usage = spent(totals, self.before, calls=self.turns.calls, cost=None if cost is None else max(0.0, cost - self.cost))
+        usage = spent(
+            totals, self.before, calls=self.turns.calls, cost=None if cost is None else max(0.0, cost - self.cost)
+        )
         self.before = {name: dict(total) for name, total in totals.items()}
         self.cost = self.cost if cost is None else cost
         return usage

@@ -46,7 +46,9 @@ class Wrapper(FrameworkAgent):
         if not self.heard:
             return "its log has the reason (logs/ in the project's folder)"
         # The message, a line with a blank, and the trace.
-        return self.heard[-1].partition(" \n ")[0].removeprefix("Cannot process your request due to Exception: ").strip()
+        return (
+            self.heard[-1].partition(" \n ")[0].removeprefix("Cannot process your request due to Exception: ").strip()
+        )
 
 
 def folder_of_session(agent: Any) -> Any:

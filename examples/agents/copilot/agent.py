@@ -12,7 +12,11 @@ from copilot.session import PermissionHandler
 async def session(workspace):
     provider = None
     if "OPENAI_BASE_URL" in os.environ:
-        provider = {"type": "openai", "base_url": os.environ["OPENAI_BASE_URL"], "api_key": os.environ["OPENAI_API_KEY"]}
+        provider = {
+            "type": "openai",
+            "base_url": os.environ["OPENAI_BASE_URL"],
+            "api_key": os.environ["OPENAI_API_KEY"],
+        }
     async with CopilotClient() as client:
         yield await client.create_session(
             model=os.environ.get("COPILOT_MODEL", "gpt-5"),

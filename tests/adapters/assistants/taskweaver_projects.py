@@ -11,7 +11,12 @@ import pytest
 
 from tests.model_server import Answer, Request, system_text, text_of
 
-PLAN = {"plan_reasoning": "It needs code.", "init_plan": "1. do it", "plan": "1. do it", "current_plan_step": "1. do it"}
+PLAN = {
+    "plan_reasoning": "It needs code.",
+    "init_plan": "1. do it",
+    "plan": "1. do it",
+    "current_plan_step": "1. do it",
+}
 
 
 def planned(message: str, send_to: str = "User") -> dict[str, str]:

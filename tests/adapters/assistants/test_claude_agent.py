@@ -23,15 +23,24 @@ def model(request: Request) -> Play:
     if word == "write":
         call = ("toolu_write", "Bash", WRITE)
         fails = ("toolu_fail", "Bash", {"command": "echo lost >&2; exit 3", "description": "Fail"})
-        return Says("Done.", usage=(150, 20)) if done else Says("I write.", (call, fails), "It is easy.", usage=(100, 10))
+        return (
+            Says("Done.", usage=(150, 20)) if done else Says("I write.", (call, fails), "It is easy.", usage=(100, 10))
+        )
     if word == "delegate":
-        task = {"description": "Look", "prompt": "look for me", "subagent_type": "general-purpose", "run_in_background": False}
+        task = {
+            "description": "Look",
+            "prompt": "look for me",
+            "subagent_type": "general-purpose",
+            "run_in_background": False,
+        }
         return Says("It found it.") if done else Says("", (("toolu_task", "Agent", task),))
     if word == "look for me":
         call = ("toolu_sub", "Bash", {"command": "echo found", "description": "Look"})
         return Says("Found.") if done else Says("", (call,))
     if word == "read":
-        return Says("I cannot.") if done else Says("", (("toolu_read", "Write", {"file_path": "b.txt", "content": "x"}),))
+        return (
+            Says("I cannot.") if done else Says("", (("toolu_read", "Write", {"file_path": "b.txt", "content": "x"}),))
+        )
     if word == "refuse":
         return Refused(401)
     if word == "hang":

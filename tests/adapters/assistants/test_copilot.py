@@ -39,7 +39,9 @@ def model(request: Request) -> object:
             return Answer("Done.", usage=(120, 5))
         command = {"command": "exit 3", "description": "Fail"} if asked[-1] == "fail" else WRITE
         if asked[-1] == "fail":
-            return Answer(None, (ToolCall("view", json.dumps({"path": "/nowhere/at/all.txt"}), "call_v"),), usage=(100, 7))
+            return Answer(
+                None, (ToolCall("view", json.dumps({"path": "/nowhere/at/all.txt"}), "call_v"),), usage=(100, 7)
+            )
         return Answer("I write.", (ToolCall("bash", json.dumps(command), "call_w"),), usage=(100, 7), cached_tokens=60)
     if asked[-1] == "refuse":
         return Unauthorized()
@@ -146,6 +148,7 @@ async def test_a_client_is_told_to_be_a_session(workspace: Path) -> None:
 
 
 def test_the_events_that_are_kept_are_those_that_the_collector_reads() -> None:
-    assert READ <= _READERS.keys()
+    assert _READERS.keys() >= READ
     # These begin or end a session, and are outside of a reply, or say what Viva does not store with each reply.
-    assert _READERS.keys() - READ == {"session.shutdown", "session.start", "system.message"}
+    others = _READERS.keys() - READ
+    assert others == {"session.shutdown", "session.start", "system.message"}

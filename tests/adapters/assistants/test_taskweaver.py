@@ -72,7 +72,9 @@ async def test_runs_at_the_same_time_have_sessions_and_kernels_of_their_own(proj
     assert not processes_with(str(project))
 
 
-async def test_the_published_class_has_the_sessions_folder_without_a_line_for_it(project: Path, workspace: Path) -> None:
+async def test_the_published_class_has_the_sessions_folder_without_a_line_for_it(
+    project: Path, workspace: Path
+) -> None:
     async with opened(class_spec("TaskWeaverVirtualUser"), workspace, str(project)) as session:
         assert (await session.reply("Write a.txt", 120)).text == "Done."
         assert session.workspace is not None
@@ -86,6 +88,24 @@ async def test_a_function_may_make_the_application_and_config_var_is_its_configu
     async with opened(class_spec("made"), workspace, str(project), **config) as session:
         with pytest.raises(AgentError, match=r"TaskWeaver failed: .*(401|API key)"):
             await session.reply("Write a.txt", 120)
+
+
+async def test_an_agent_file_names_project_environment_and_settings(project: Path, workspace: Path) -> None:
+    file = project.parent / "agent.yaml"
+    file.write_text(f"""connector: taskweaver
+project: {project.name}
+python: {folder_of("taskweaver")}
+config:
+  llm.model: refused
+""")
+    async with opened(str(file), workspace) as session:
+        with pytest.raises(AgentError, match=r"TaskWeaver failed: .*(401|API key)"):
+            await session.reply("Write a.txt", 120)
+    async with opened(str(file), workspace, **{"llm.model": "gpt-4"}) as session:
+        assert (await session.reply("Write a.txt", 120)).text == "Done."
+    file.write_text("connector: taskweaver\nproject: nowhere\n")
+    with pytest.raises(SetupError, match=r"agent\.yaml:2: 'nowhere' is not the folder of a TaskWeaver project"):
+        load_agent(str(file))
 
 
 def test_a_folder_that_is_no_project_is_told_how_to_become_one(tmp_path: Path) -> None:

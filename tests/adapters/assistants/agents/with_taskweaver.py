@@ -1,6 +1,7 @@
 """TaskWeaver's applications in several forms."""
 
 from taskweaver.app.app import TaskWeaverApp
+
 from viva import VirtualUser
 
 
