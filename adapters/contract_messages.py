@@ -31,8 +31,8 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
     if "needs" in facts:
         return f"{name or 'the object'} in {module or 'your code'} cannot be examined as it is: {facts['needs']}."
     return (
-        f"{name} in {module} is not a class or function that can make an agent, nor one of the objects that are examined "
-        f"as they are ({facts.get('known')}); it is a {facts.get('kind')}. See `viva docs agents`."
+        f"{name} in {module} is not a class or function that can make an agent, nor one of the objects that are "
+        f"examined as they are ({facts.get('known')}); it is a {facts.get('kind')}. See `viva docs agents`."
     )
 
 

@@ -11,19 +11,19 @@ from functools import lru_cache
 from typing import Any
 
 _WRAPPERS = {
-    ("claude_agent_sdk", "ClaudeAgentOptions"): "claude_agent",
-    ("claude_agent_sdk", "ClaudeSDKClient"): "claude_agent",
-    ("copilot", "CopilotClient"): "copilot",
-    ("copilot", "CopilotSession"): "copilot",
-    ("taskweaver", "TaskWeaverApp"): "taskweaver",
-    ("langgraph", "Pregel"): "langchain",
-    ("langgraph", "PregelProtocol"): "langchain",
-    ("langgraph", "StateGraph"): "langchain",
-    ("langchain_core", "Runnable"): "langchain",
-    ("pydantic_ai", "AbstractAgent"): "pydantic_ai",
-    ("pydantic_ai", "Agent"): "pydantic_ai",
+    ("claude_agent_sdk", "ClaudeAgentOptions"): "claude_agent:ClaudeAgent",
+    ("claude_agent_sdk", "ClaudeSDKClient"): "claude_agent:ClaudeAgent",
+    ("copilot", "CopilotClient"): "copilot:CopilotAgent",
+    ("copilot", "CopilotSession"): "copilot:CopilotAgent",
+    ("taskweaver", "TaskWeaverApp"): "taskweaver:TaskWeaverAgent",
+    ("langgraph", "Pregel"): "langchain:LangChainAgent",
+    ("langgraph", "PregelProtocol"): "langchain:LangChainAgent",
+    ("langgraph", "StateGraph"): "langchain:LangChainAgent",
+    ("langchain_core", "Runnable"): "langchain:LangChainAgent",
+    ("pydantic_ai", "AbstractAgent"): "pydantic_ai:PydanticAIAgent",
+    ("pydantic_ai", "Agent"): "pydantic_ai:PydanticAIAgent",
 }
-"""The first part of the module of a class, and its name, to the module beside this one with its `Wrapper`."""
+"""The first part of the module of a class, and its name, to the module beside this one and the class that wraps it."""
 KNOWN = (
     "LangGraph graphs, LangChain runnables and Pydantic AI agents, options of the Claude Agent SDK, sessions of the "
     "Copilot SDK and TaskWeaver applications"
@@ -57,7 +57,8 @@ def adapter_of(thing: Any) -> Any:
     name = None if isinstance(thing, type) else wrapper_name(thing)
     if name is None:
         return None
-    wrapper = importlib.import_module(f"{__name__}.{name}").Wrapper
+    module, _, own = name.partition(":")
+    wrapper = getattr(importlib.import_module(f"{__name__}.{module}"), own)
     wrapper.check(thing)
     return type(str(getattr(thing, "name", None) or type(thing).__name__), (wrapper,), {"target": thing})
 

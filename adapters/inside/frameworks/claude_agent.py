@@ -20,7 +20,7 @@ STDERR_LINES = 20
 """Lines at the end of what Claude Code printed that the message of a failure has."""
 
 
-class Wrapper(FrameworkAgent):
+class ClaudeAgent(FrameworkAgent):
     """One session of Claude Code."""
 
     @classmethod

@@ -30,7 +30,7 @@ READ = frozenset(
 """The events of a round that `viva/recordings/events/copilot.py` reads. Others are many, and some of them large."""
 
 
-class Wrapper(FrameworkAgent):
+class CopilotAgent(FrameworkAgent):
     """One conversation with Copilot."""
 
     @classmethod

@@ -7,6 +7,7 @@ gives it, so that it remembers the conversation and can be interrupted.
 from __future__ import annotations
 
 import importlib
+import typing
 import uuid
 from typing import Any
 
@@ -21,7 +22,7 @@ WHAT_TO_DO = (
 )
 
 
-class Wrapper(FrameworkAgent):
+class LangChainAgent(FrameworkAgent):
     """One conversation with a graph or a runnable."""
 
     @classmethod
@@ -99,8 +100,8 @@ def input_form(target: Any) -> str | tuple[str, str]:
     """
     try:
         schema = target.get_input_jsonschema()
-    except Exception:  # types that pydantic cannot describe
-        return "messages" if "messages" in getattr(target, "channels", ()) else "text"
+    except Exception:  # types that pydantic cannot describe, such as typing.TypedDict before Python 3.12
+        schema = {"properties": _declared_fields(target)}
     if "$ref" in schema:
         schema = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], schema)
     fields = schema.get("properties")
@@ -113,12 +114,32 @@ def input_form(target: Any) -> str | tuple[str, str]:
 def _form_of_fields(target: Any, fields: dict[str, Any]) -> str | tuple[str, str]:
     if "messages" in fields:
         return "messages"
+    if _begins_with_function(target):  # LangChain guesses the fields from the function's source text
+        return "text"
     texts = [name for name, field in fields.items() if _may_be_text(field)]
     if "input" in texts:
         return "key", "input"
     if len(fields) == 1 and texts:
         return "key", texts[0]
-    raise Setup(needs=f"its input has the fields {', '.join(fields)}, and none is known to take a message. {WHAT_TO_DO}")
+    raise Setup(
+        needs=f"its input has the fields {', '.join(fields)}, and none is known to take a message. {WHAT_TO_DO}"
+    )
+
+
+def _begins_with_function(target: Any) -> bool:
+    while type(target).__name__ == "RunnableSequence":
+        target = target.first
+    return type(target).__name__ in ("RunnableLambda", "RunnableGenerator")
+
+
+def _declared_fields(target: Any) -> dict[str, Any]:
+    """Return the fields of a graph's input as its schema, in as far as their types can be read."""
+    kind = getattr(getattr(target, "builder", None), "input_schema", None)
+    try:
+        hints = typing.get_type_hints(kind)
+    except Exception:  # annotations that name what cannot be found
+        hints = getattr(kind, "__annotations__", {})
+    return {name: {"type": "string" if hint in (str, "str") else "object"} for name, hint in hints.items()}
 
 
 def _may_be_text(field: dict[str, Any]) -> bool:

@@ -55,7 +55,7 @@ def answer_in(result: Any, form: Any) -> str:
         return message_text(result[(named or fields)[0]])
     raise ValueError(
         f"it returned the fields {', '.join(map(str, result)) or '(none)'}, and none is known to be the answer; put a "
-        "function after it that picks it: `graph | (lambda state: state['summary'])`"
+        "function after it that picks it: `graph | RunnableLambda(lambda state: state['summary'])`"
     )
 
 

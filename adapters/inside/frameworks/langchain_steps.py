@@ -1,4 +1,4 @@
-"""Notes model calls and tool calls of LangChain's runnables by its callbacks, which reach graphs inside of tools too."""
+"""Notes model and tool calls of LangChain's runnables by its callbacks, which reach graphs inside of tools too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class _Watcher:
         self.heard: set[str] = set()
         """The ids of the tool calls that became steps."""
 
-    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None, **_: Any) -> None:
+    async def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None, **_: Any
+    ) -> None:
         self.parents[run_id] = parent_run_id
 
     async def on_chat_model_start(self, serialized: Any, messages: Any, **known: Any) -> None:
@@ -50,7 +52,7 @@ class _Watcher:
         if name := said.get("model_name") or said.get("model"):
             fields["model"] = str(name)
         thought = thought_in(message)
-        if getattr(message, "tool_calls", None):
+        if message is not None and getattr(message, "tool_calls", None):
             thought = "\n".join(part for part in (thought, message_text(message)) if part) or None
             self.asked.update({call["id"]: self.drafts[run_id] for call in message.tool_calls if run_id in self.drafts})
         self._end(run_id, thought=thought, **fields)

@@ -12,7 +12,7 @@ from .vocabulary import Reply, StepKind
 from .wrapper import FrameworkAgent, as_text, parsed, usage_of
 
 
-class Wrapper(FrameworkAgent):
+class PydanticAIAgent(FrameworkAgent):
     """One conversation with an agent."""
 
     @classmethod
@@ -58,7 +58,7 @@ class Wrapper(FrameworkAgent):
             asked = [*output.approvals, *output.calls]
             text = "\n\n".join(question(call.tool_name, parsed(call.args)) for call in asked)
         else:
-            text = as_text(dataclasses.asdict(output) if dataclasses.is_dataclass(output) else output)
+            text = as_text(output)
         return Reply(text, usage=_run_usage(result))
 
     def _made_dependencies(self) -> Any:

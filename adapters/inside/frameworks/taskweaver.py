@@ -9,7 +9,7 @@ from .vocabulary import Reply, Usage
 from .wrapper import FrameworkAgent
 
 
-class Wrapper(FrameworkAgent):
+class TaskWeaverAgent(FrameworkAgent):
     """One session of a TaskWeaver application."""
 
     def begin(self, target: Any) -> None:

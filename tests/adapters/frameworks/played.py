@@ -1,4 +1,4 @@
-"""The model behind the agents of the framework tests. It has no state, so that many conversations can ask it at once."""
+"""The model behind the agents of the framework tests. It has no state: many conversations can ask it at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from tests.viva.recordings.frameworks.make.script import (
     Turn,
 )
 
-NAMES = Task("Which names did I tell you?", ())
-"""The model lists all that the user has said."""
+DELEGATES = Task(
+    "Please ask the expert.", (Turn("", (("ask_expert", {"question": PLAIN.question}),)), Turn("It is warm."))
+)
 CRASHES = Task("Please crash.", (Turn("", (("crash", {}),)), Turn("It crashed.")))
 LOOKS = Task("Please look around.", (Turn("", (("look", {}),)), Turn("I looked.")))
 DELETES = Task("Please delete a.txt.", (Turn("", (("delete_file", {"name": "a.txt"}),)), Turn("Done with a.txt.")))
 STRUCTURE = Task("Which city is warm?", (Turn("", (("final_result", {"name": "Rome", "degrees": 25}),)),))
 TASKS = {
     task.question: task
-    for task in (PLAIN, FAILING, PARALLEL, UNKNOWN, CRASHES, LOOKS, DELETES, STRUCTURE, *CONVERSATION)
+    for task in (PLAIN, FAILING, PARALLEL, UNKNOWN, CRASHES, LOOKS, DELETES, STRUCTURE, DELEGATES, *CONVERSATION)
 }
 
 

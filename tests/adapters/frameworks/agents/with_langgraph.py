@@ -93,6 +93,7 @@ def again(state):
 
 
 endless = StateGraph(MessagesState).add_node(again).add_edge(START, "again").add_edge("again", "again").compile()
+endless = endless.with_config(recursion_limit=20)
 
 
 def configured(state, config):
@@ -101,3 +102,21 @@ def configured(state, config):
 
 
 reading = StateGraph(MessagesState).add_node(configured).add_edge(START, "configured").add_edge("configured", END)
+
+
+def ask_one(state):
+    return {"messages": [{"role": "assistant", "content": f"{interrupt('Which colour?')}"}]}
+
+
+def ask_other(state):
+    return {"messages": [{"role": "assistant", "content": f"{interrupt('Which number?')}"}]}
+
+
+def join(state):
+    return {"messages": [{"role": "assistant", "content": ", ".join(said.content for said in state["messages"][1:])}]}
+
+
+asking_twice = StateGraph(MessagesState)
+for node in (ask_one, ask_other):
+    asking_twice.add_node(node).add_edge(START, node.__name__)
+asking_twice.add_node(join).add_edge(["ask_one", "ask_other"], "join").add_edge("join", END)
