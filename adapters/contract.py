@@ -10,14 +10,16 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from viva.adapters import contract_messages as mistakes
+from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside import rules
 from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
 from viva.records.codec import decode, to_plain
+from viva.records.copies import changed
 from viva.records.redact import Keys
 from viva.records.text import storable
-from viva.records.transcript import NO_USAGE, Reply, Step, Usage
+from viva.records.transcript import AGENT, ENVIRONMENT_ID, NO_USAGE, Reply, Step, Usage
 
 T = TypeVar("T")
 
@@ -41,6 +43,9 @@ class ConnectedAgent:
 
     printed: Mapping[str, str] = MappingProxyType({})
     """The end of what its process printed, by stream (`stdout`, `stderr`); known when it is closed."""
+    environment: EnvironmentLog
+    """Takes the steps that the connector saw itself, such as reads of files that it served to the agent. The session
+    sets it before `open` for Viva's own connectors; those of plugins have a log that nobody reads."""
 
     async def open(self, seconds: float) -> None:
         """Construct the agent in its process within `seconds`. Nothing is left behind if this raises an exception.
@@ -112,7 +117,8 @@ def as_reply(answer: object, keys: Keys) -> Reply:
 
     `keys` are removed from its texts, because an endpoint may echo what it is sent, and replies are stored.
 
-    A live run is therefore judged by the same text as a stored one, and no unexpected value breaks its readers.
+    A live run is therefore judged by the same text as a stored one, and no unexpected value breaks its readers. All
+    steps become the agent's own, whatever they say: those of the environment are in the run's `EnvironmentLog`.
 
     Raises:
         AgentError: the value is neither text nor a Reply.
@@ -134,9 +140,17 @@ def as_reply(answer: object, keys: Keys) -> Reply:
     if not reply.steps and not reply.images and reply.usage is NO_USAGE:
         return reply
     try:
-        return decode(Reply, keys.hide(to_plain(reply)))
+        kept = decode(Reply, keys.hide(to_plain(reply)))
     except ValueError as error:
         raise AgentError(f"get_reply_from_agent returned a Reply that cannot be stored: {error}") from error
+    return changed(kept, steps=tuple(map(_as_its_own, kept.steps)))
+
+
+def _as_its_own(step: Step) -> Step:
+    """Return a step as one that the agent reports, under an id that no step of the environment has."""
+    if step.recorded_by == AGENT and not step.id.startswith(ENVIRONMENT_ID):
+        return step
+    return changed(step, recorded_by=AGENT, id=f"agent:{step.id}" if step.id.startswith(ENVIRONMENT_ID) else step.id)
 
 
 def _text(text: str) -> str:

@@ -20,9 +20,10 @@ from viva.examiner.repetition import (
     Repetition,
     Repetitions,
 )
+from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.text import storable
-from viva.records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Reply, Round, Step, StopReason, Transcript, Usage
 
 DEFAULT_MAX_ROUNDS = 15
 REPLY_SECONDS = 300.0
@@ -125,6 +126,7 @@ async def converse(
     agent: AgentUnderTest,
     limits: ConversationLimits,
     on_round: Callable[[Round], Awaitable[None]] | None = None,
+    seen: Callable[[], tuple[Step, ...]] | None = None,
 ) -> Transcript:
     """Conduct one conversation.
 
@@ -133,6 +135,8 @@ async def converse(
         agent: Replies to them.
         limits: When to stop at the latest.
         on_round: Awaited with each round as soon as it is complete, before the next begins.
+        seen: Returns the steps of the environment since its last call. They follow the agent's own steps of the round,
+            also where the agent failed.
 
     Returns:
         The transcript with its stop reason. Faults of examiner and agent are recorded in it, not raised.
@@ -167,6 +171,8 @@ async def converse(
             return _out_of_time(state, limits)
         spent = NO_USAGE if examiner.usage is before else examiner.usage - before
         round_, stop = await _round(state, agent, limits, message, took, spent)
+        if seen is not None and (steps := seen()):
+            round_ = changed(round_, steps=(*round_.steps, *steps))
         state.agent_seconds += round_.agent_seconds
         state.rounds.append(round_)
         state.last_reply = round_.agent

@@ -10,7 +10,7 @@ from typing import Literal
 from viva.judge.quotes import Text
 from viva.judge.steps import parts_of, readings, step_text, without_result
 from viva.records.text import storable
-from viva.records.transcript import Round, Transcript
+from viva.records.transcript import ENVIRONMENT_ID, Round, Transcript
 from viva.records.verdict import Evidence
 
 Author = Literal["said", "step", "examiner", "done"]
@@ -71,8 +71,9 @@ def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
     """Yield everything that was said in a round, the agent's words first."""
     yield _Passage(round_.id, round_.number, readings(round_.agent), "said")
     for step in round_.steps:
-        # An agent may give a step any id, also one that would say that a file is the evidence.
-        where = round_.id if step.id.startswith(FILE) else step.id
+        # An agent may give a step any id, also one that would say that a file or the environment is the evidence.
+        taken = FILE if step.from_environment else (FILE, ENVIRONMENT_ID)
+        where = round_.id if step.id.startswith(taken) else step.id
         yield _Passage(where, round_.number, readings(step_text(parts_of(step, no_result))), "step")
         if step.tool is not None and step.result is not None and step.error is None:
             # By themselves: neither what the agent thought nor the names of the parts show that anything was done.

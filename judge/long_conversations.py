@@ -1,4 +1,8 @@
-"""Shortens a conversation that is too long for a sandbox for its checks: first the steps, then what was said."""
+"""Shortens a conversation that is too long for a sandbox for its checks: first the steps, then what was said.
+
+The steps of the environment stay whole: their size is limited where they are recorded, and an agent that floods a check
+with steps of its own must not hide what it called.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class Cut:
     of_steps: int | None = None
     """The same for each text in a step."""
     steps: bool = True
-    """Whether steps are shown."""
+    """Whether the agent's own steps are shown; those of the environment always are."""
 
     @property
     def what(self) -> str | None:
@@ -51,9 +55,11 @@ class Cut:
 
     def shown_steps(self, steps: Sequence[Step]) -> list[Any]:
         """Return the steps as plain data."""
-        if not self.steps:
-            return []
-        return [self._value(to_plain(step)) if self.of_steps is not None else to_plain(step) for step in steps]
+        return [
+            to_plain(step) if self.of_steps is None or step.from_environment else self._value(to_plain(step))
+            for step in steps
+            if self.steps or step.from_environment
+        ]
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -71,13 +77,14 @@ WHOLE = Cut()
 def cut_to_fit(rounds: Sequence[Round], most: int = MOST_BYTES) -> Cut:
     """Return how to shorten these rounds to at most `most` bytes; they are not shortened if they fit.
 
-    The texts of steps are shortened first. If that is not enough, all steps are left out, and finally what was said is
-    shortened.
+    The texts of the agent's steps are shortened first. If that is not enough, all its steps are left out, and finally
+    what was said is shortened.
     """
     if sum(_roughly(round_) for round_ in rounds) <= most:
         return WHOLE
     said = Counter(_json_size(text) for each in rounds for text in (each.examiner, each.agent, each.error) if text)
-    room = most - 4 * NODE * len(rounds)
+    seen = (step for round_ in rounds for step in round_.steps if step.from_environment)
+    room = most - 4 * NODE * len(rounds) - sum(len(json.dumps(to_plain(step))) for step in seen)
     # What was said counts twice, because it is in the history and in the rounds.
     left = room - 2 * sum(size * times for size, times in said.items())
     if left >= 0:
@@ -89,10 +96,10 @@ def cut_to_fit(rounds: Sequence[Round], most: int = MOST_BYTES) -> Cut:
 
 
 def _cut_steps(rounds: Sequence[Round], left: int) -> Cut:
-    """Return how to shorten the steps to at most `left` bytes."""
+    """Return how to shorten the agent's steps to at most `left` bytes."""
     sizes: Counter[int] = Counter()
     """The number of texts of each size in bytes; there may be millions of short texts."""
-    for step in (step for round_ in rounds for step in round_.steps):
+    for step in (step for round_ in rounds for step in round_.steps if not step.from_environment):
         left -= 2 * NODE
         for text in _texts(to_plain(step)):
             sizes[_json_size(text)] += 1

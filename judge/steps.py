@@ -36,8 +36,10 @@ def visible(words: str) -> str:
     return printable(words)
 
 
-def origin(transcript: Transcript) -> str:
-    """Return who saw the steps of a transcript: the agent that reported them, or the recording's instrumentation."""
+def origin(transcript: Transcript, step: Step) -> str:
+    """Return who saw a step: the environment, the agent that reported it, or the recording's instrumentation."""
+    if step.from_environment:
+        return "recorded by the environment"
     return "reported by the agent" if transcript.source == LIVE else "recorded"
 
 

@@ -129,10 +129,10 @@ def _cut_as_sent(words: str, most: int, marker: str) -> str:
 def _turns(round_: Round, transcript: Transcript) -> Iterator[tuple[str, str]]:
     if round_.examiner is not None:
         yield "examiner", visible(round_.examiner) or "(nothing)"
-    seen, no_result = origin(transcript), without_result(transcript)
+    no_result = without_result(transcript)
     for number, step in enumerate(trajectory_steps(round_.steps), 1):
         text = visible(step_text(parts_of(step, no_result)))
-        yield f"step {number} ({step.kind.value}, {seen})", text or "(nothing)"
+        yield f"step {number} ({step.kind.value}, {origin(transcript, step)})", text or "(nothing)"
     if round_.agent is not None:
         yield "agent", visible(round_.agent) or "(nothing)"
     if round_.error is not None:

@@ -7,6 +7,7 @@ that a hung agent can still be closed.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import queue
 import sys
@@ -18,13 +19,14 @@ from . import rules, stand_ins
 from .agent import load, offered
 from .raised import Home, home_of, in_short, raised_at, text_of
 from .replies import encode, encode_reply
+from .states import UnfitState, offers_state, state_text
 from .wire import LIMIT, receive, send
 
-_getpid, _exit = os.getpid, os._exit
+_getpid, _exit, _loads = os.getpid, os._exit, json.loads
 
 
 class AgentServer:
-    """Serves `load`, `make`, `reply` and `close`."""
+    """Serves `load`, `make`, `reply`, `save_state`, `load_state` and `close`."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -152,7 +154,8 @@ class AgentServer:
         self.agent = self.factory(**rules.arguments(self.factory, given))
         rules.check_agent(self.agent, stand_ins.VirtualUser)
         self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
-        return {"workspace": rules.workspace(self.agent, given["workspace"], self.tell)}
+        folder = rules.workspace(self.agent, given["workspace"], self.tell)
+        return {"workspace": folder, "stateful": offers_state(self.agent)}
 
     @staticmethod
     def tell(agent: Any, workspace: Any) -> None:
@@ -162,6 +165,12 @@ class AgentServer:
         keywords = {"verbose": request["verbose"]} if self.verbose else {}
         return self.agent.get_reply_from_agent(request["message"], **keywords)
 
+    def save_state(self, request: dict[str, Any]) -> Any:
+        return self.agent.save_state()
+
+    def load_state(self, request: dict[str, Any]) -> Any:
+        return self.agent.load_state(_loads(request["state"]))
+
     def close(self, request: dict[str, Any]) -> Any:
         close = getattr(self.agent, "close", None)
         return None if close is None else close()
@@ -169,6 +178,8 @@ class AgentServer:
     def frame(self, request: dict[str, Any], result: Any) -> bytes:
         if request["do"] == "reply":
             body = encode_reply(request["n"], result)
+        elif request["do"] == "save_state":
+            body = encode({"state": None if result is None else state_text(result), "n": request["n"]})
         else:
             body = encode({**(result if request["do"] == "make" else {}), "n": request["n"]})
         if len(body) > LIMIT:
@@ -179,6 +190,10 @@ class AgentServer:
     def failure(self, request: dict[str, Any], error: BaseException) -> bytes:
         if isinstance(error, rules.Setup):
             return encode({"n": request["n"], "setup": error.facts})
+        if isinstance(error, UnfitState):
+            return encode({"n": request["n"], "words": str(error)})
+        if isinstance(error, NotImplementedError) and request["do"] in ("save_state", "load_state"):
+            return encode({"n": request["n"], "offered": False})
         name, words = type(error).__name__, text_of(error)
         if not isinstance(error, Exception) or isinstance(error, StopIteration):
             name, words = "RuntimeError", in_short(error)

@@ -278,7 +278,11 @@ async def converse_with_agent(
             folder = _resolved(session.workspace)
         copy_data_files(case, folder)
         transcript = await converse(
-            examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
+            examiner,
+            WatchedSession(session, health),
+            limits,
+            lambda round_: keep(round_, folder),
+            session.environment.take,
         )
     except AgentError as error:  # it left nothing that the data files could be put into
         transcript = Transcript(

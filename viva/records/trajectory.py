@@ -50,9 +50,13 @@ def undispatched(step: Step) -> str | None:
 
 
 def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the marked steps in their order, or all steps if none is marked."""
-    chosen = tuple(step for step in steps if marked(step) is not None)
-    return chosen or tuple(steps)
+    """Return the marked steps in their order, or all steps if none is marked.
+
+    The steps of the environment always belong to it: an agent that marks its own steps does not hide what it called.
+    """
+    if not any(marked(step) is not None for step in steps):
+        return tuple(steps)
+    return tuple(step for step in steps if step.from_environment or marked(step) is not None)
 
 
 def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -13,6 +13,12 @@ from viva.records.open_enum import OpenEnum
 
 LEFT_OUT = "left out"
 """Metadata key of a field whose value, if a file leaves it out, differs from the type's own default."""
+AGENT = "agent"
+"""`Step.recorded_by` of a step that the agent reported itself, or that its program was observed to take."""
+ENVIRONMENT = "environment"
+"""`Step.recorded_by` of a step that the harness saw itself, such as a call of an MCP server that the case owns."""
+ENVIRONMENT_ID = "environment:"
+"""How the id of such a step begins; no id of a step that an agent reports begins like this."""
 LIVE = "viva"
 """The source of a conversation that Viva conducted itself; any other source is a recording."""
 
@@ -332,6 +338,14 @@ class Step:
     seconds: float | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """All other data from the source."""
+    recorded_by: str = AGENT
+    """Who saw the step: `agent`, or `environment` for what the harness saw itself. Whatever an agent returns is reset
+    to `agent`, so nobody else can claim it."""
+
+    @property
+    def from_environment(self) -> bool:
+        """Return whether the harness saw this step itself."""
+        return self.recorded_by == ENVIRONMENT
 
 
 @dataclass(frozen=True, slots=True)

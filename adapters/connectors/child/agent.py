@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import pickle
 import re
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
 from viva.plugins.old_names import hint
+from viva.records.bounded_json import parse
 from viva.records.codec import decode
 from viva.records.transcript import Reply
 
@@ -53,6 +55,8 @@ class ChildAgent(ConnectedAgent):
         self._made = False
         self._told = False
         """Whether the end of its process has been reported."""
+        self._stateful = False
+        """Whether the agent offers its state."""
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
@@ -71,7 +75,8 @@ class ChildAgent(ConnectedAgent):
             started = True
             async with time_limit(seconds):
                 await self.load()
-                folder = (await self._ask("make", **self._arguments)).get("workspace")
+                made = await self._ask("make", **self._arguments)
+                folder, self._stateful = made.get("workspace"), made.get("stateful") is True
             if not isinstance(folder, str | None):
                 raise AgentError("its process sent a workspace that is not a path")
         except BaseException as error:
@@ -122,6 +127,30 @@ class ChildAgent(ConnectedAgent):
             return decode(Reply, answer.get("reply"))
         except ValueError as error:
             raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
+
+    async def save_state(self) -> Any:
+        """Return the agent's present state; None if it offers none.
+
+        Raises:
+            AgentError: its `save_state` failed, or returned what cannot be stored.
+        """
+        answer = await self._ask("save_state") if self._stateful else {}
+        if (text := answer.get("state")) is None:
+            return None
+        try:
+            return await parse(str(text).encode())
+        except ValueError as error:
+            raise AgentError(f"save_state returned something that cannot be stored: {error}") from error
+
+    async def load_state(self, state: Any) -> None:
+        """Have the agent continue from a state.
+
+        Raises:
+            NotImplementedError: the agent offers that to nobody.
+            AgentError: its `load_state` failed.
+        """
+        if not self._stateful or (await self._ask("load_state", state=json.dumps(state))).get("offered") is False:
+            raise NotImplementedError
 
     async def close(self) -> None:
         """Close the agent, then kill its process and everything that it left behind.

@@ -41,8 +41,10 @@ FAILURE = frozenset({"n", "error", "text", "at", "words"})
 """The fields with which any answer can report a failure."""
 ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "file", "old_import", "setup"}),
-    "make": frozenset({"workspace", "setup"}),
+    "make": frozenset({"workspace", "stateful", "setup"}),
     "reply": frozenset({"reply"}),
+    "save_state": frozenset({"state", "offered"}),
+    "load_state": frozenset({"offered"}),
     "close": frozenset[str](),
 }
 """The further fields of the answer to each request."""

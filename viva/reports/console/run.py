@@ -175,7 +175,9 @@ def _print_step(console: Console, step: Step) -> None:
     """Print what a step thought, did and got, each on lines of its own."""
     _turn(console, "    thought", _part(step.thought), "dim")
     if (done := _action(step)) is not None:
-        _turn(console, "    step", done, "red" if step.error else "dim")
+        # In the name of the line, which no text of an agent can imitate.
+        who = "  environment" if step.from_environment else "    step"
+        _turn(console, who, done, "red" if step.error else "dim")
     _turn(console, "    result", _part(step.result), "dim")
     _turn(console, "    failed", one_line(step.error, 300) if step.error else None, "red")
     for image in step.images:

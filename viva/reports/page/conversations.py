@@ -199,7 +199,8 @@ class _Shortener:
         for name, words in told_by(step):
             texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
         rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
-        facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
+        who = "recorded by the environment" if step.from_environment else None
+        facts = [who, step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
             "kind": step.kind.value,
             "title": title_of(step),

@@ -149,6 +149,8 @@ def _tell_step(tracer: Tracer, spans: RunSpans, step: Step, round_span: Span, st
 
     parent = spans.by_subject.get(step.parent_id or "", round_span)
     attributes: Attributes = {names.PROVIDER: VIVA, **cleaned({names.STEP: step.id}), **usage_attributes(step.usage)}
+    if step.from_environment:
+        attributes[names.STEP_RECORDED_BY] = step.recorded_by
     kind = SpanKind.INTERNAL
     if step.kind in (StepKind.TOOL, StepKind.ACTION):
         operation = "execute_tool"
