@@ -16,6 +16,7 @@ from viva.adapters.contract import (
     AgentArguments,
     AgentFactory,
     ConnectedAgent,
+    adopted,
     arguments_for,
     as_reply,
     check_agent,
@@ -264,7 +265,7 @@ async def open_session(
     gone = ""
 
     def construct() -> Any:
-        made = factory(**keywords)
+        made = adopted(factory(**keywords), arguments)
         if given_up:  # nobody waits any longer, so its resources are released here
             made.close()
         return made

@@ -82,7 +82,8 @@ class Agent(Handler):
         port = self.server.server_port
         modes = {{"defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": []}}
         self.send({{"name": "bench", "description": "Answers.", "version": "1", "protocolVersion": "0.3.0",
-                   "url": f"http://127.0.0.1:{{port}}/", "preferredTransport": "JSONRPC", "capabilities": {{}}, **modes}})
+                   "url": f"http://127.0.0.1:{{port}}/", "preferredTransport": "JSONRPC", "capabilities": {{}},
+                   **modes}})
 
     def answer(self, asked):
         part = {{"kind": "text", "text": {TEXT!r}}}
