@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
+from viva.adapters.connectors.table import CONNECTORS
 from viva.pytest_plugin.conformance.checks import CHECKS, OF_THE_PART
 from viva.pytest_plugin.conformance.directives import DIRECTIVES, PREFIX, words_played
 
@@ -49,7 +52,10 @@ CRASHES = {"keeps_the_last_words_of_a_crash", "survives_the_crash_of_another"}
 STARTS = {"waits_for_a_slow_start", "reports_a_crash_at_the_start"}
 CUT = {"ends_a_cut_connection_as_target_error"}
 OF_PROCESSES = {*CRASHES, *STARTS, "notices_an_agent_that_leaves", "ends_its_offspring"}
-CONNECTORS = ("in-process", "isolated", "environment", "chat")
+PLAYED = ("in-process", "isolated", "environment", "chat", "command", "acp")
+
+PROGRAMS = {"command": ("cmd", "viva", "json_lines.py"), "acp": ("acp", "acp", "acp_agent.py")}
+"""Connectors to programs: the connector's name, the package that it needs, the program that plays the part."""
 
 
 @pytest.fixture
@@ -70,7 +76,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=CONNECTORS)
+@pytest.fixture(params=PLAYED)
 def connected(request: pytest.FixtureRequest) -> tuple[list[str], set[str]]:
     """The arguments for each connector, and the checks that its agent does not play."""
     file = AGENTS / "agent.py"
@@ -80,6 +86,11 @@ def connected(request: pytest.FixtureRequest) -> tuple[list[str], set[str]]:
         return [f"{file}:OwnProcess", "--viva-isolate"], CUT
     if request.param == "environment":
         return [f"{file}:OwnProcess@{request.getfixturevalue('environment')}"], CUT
+    if request.param in PROGRAMS:
+        name, package, program = PROGRAMS[request.param]
+        if name not in CONNECTORS.builtin or find_spec(package) is None:
+            pytest.skip(f"there is no connector {name}, or its package {package} is not installed")
+        return [f"{name}:{shlex.quote(sys.executable)} {shlex.quote(str(AGENTS / program))}"], CUT
     return [request.getfixturevalue("chat_server")], {*OF_PROCESSES, "writes_in_its_workspace"}
 
 
