@@ -74,7 +74,7 @@ class EnvironmentLog:
             self._keep(number, changed(step, **outcome))
 
     async def take(self) -> tuple[Step, ...]:
-        """Return the steps since the last call, in the order in which they began; calls that go on are awaited briefly."""
+        """Return the steps since the last call, ordered by their start; calls that go on are awaited briefly."""
         until = time.monotonic() + SETTLE_SECONDS
         while self._running and time.monotonic() < until:  # noqa: ASYNC110 (they end in another thread)
             await asyncio.sleep(0.005)

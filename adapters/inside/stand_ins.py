@@ -152,6 +152,7 @@ class Step:
     started: float | None = None
     seconds: float | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
+    recorded_by: str = "agent"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from viva.adapters.mcp_servers.gateway import HOST, Gateway, the_gateway
 from viva.adapters.mcp_servers.upstream import Upstream, missing_command, missing_variables
 from viva.cases import Case
 from viva.errors import SetupError
+from viva.records.text import counted
 
 BRIDGE = str(Path(__file__).with_name("bridge.py"))
 MOST_SESSIONS = 200
@@ -169,5 +170,5 @@ class _Running:
         for upstream, relay in zip(self._upstreams, self._relays, strict=False):
             self._offered.notes += upstream.notes
             if relay.refused:
-                words = f"{relay.refused} calls of the MCP server {upstream.server.name!r} were refused"
+                words = f"the MCP server {upstream.server.name!r} refused {counted(relay.refused, 'call')}"
                 self._offered.notes.append(f"{words}: the exam was over, or had recorded as many calls as it can")

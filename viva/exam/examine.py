@@ -51,7 +51,7 @@ from viva.records.verdict import Insight
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunEnvironment:
     """What an agent meets beside the examiner."""
 
     log: EnvironmentLog
@@ -273,7 +273,7 @@ async def converse_with_agent(
         arguments = AgentArguments(
             case.task_description, options.app_dir or case.app_dir, config, workspace, case.verbose
         )
-        transcript, folder = await _converse(run, agent, examiner, arguments, keep, Surroundings(log, offered.end))
+        transcript, folder = await _converse(run, agent, examiner, arguments, keep, RunEnvironment(log, offered.end))
     if not case.mcp:
         return transcript, folder
     attributes = {**transcript.attributes, SERVERS: {name: list(tools) for name, tools in offered.names.items()}}
@@ -287,10 +287,10 @@ async def _converse(
     examiner: Examiner,
     arguments: AgentArguments,
     keep: RoundKeeper,
-    surroundings: Surroundings,
+    beside: RunEnvironment,
 ) -> tuple[Transcript, Path]:
     """Open the agent's session and converse in it."""
-    case, workspace, log = run.case, arguments.workspace, surroundings.log
+    case, workspace, log = run.case, arguments.workspace, beside.log
     assert case is not None
     assert workspace is not None
     limits, health = run.resources.limits(case), run.resources.health(agent.spec)
@@ -329,7 +329,7 @@ async def _converse(
         run.append("transcript", cancelled)
         raise
     finally:
-        surroundings.end()
+        beside.end()
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
     transcript = changed(

@@ -96,7 +96,7 @@ def _is_same_call(told: Step, seen: Step) -> bool:
     name = (seen.tool or "").casefold()
     if not (told.tool or "").casefold().endswith(name):
         return False
-    return _arguments(told.tool_input) == _arguments(seen.tool_input)
+    return bool(_arguments(told.tool_input) == _arguments(seen.tool_input))
 
 
 def _arguments(given: Any) -> Any:

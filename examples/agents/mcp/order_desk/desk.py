@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 ORDERS = Path("orders.json")
 desk = MCPServer("order desk", instructions="Looks up, cancels and moves orders.")
@@ -24,7 +26,7 @@ def cancel_order(number: int) -> str:
     orders = _read()
     order = _one(orders, number)
     if order["state"] != "open":
-        raise ValueError(f"order {number} is {order['state']} and cannot be cancelled")
+        raise ToolError(f"order {number} is {order['state']} and cannot be cancelled")
     order["state"] = "cancelled"
     ORDERS.write_text(json.dumps(orders))
     return f"Order {number} is cancelled. {order['price'] * 0.9:.2f} euros are paid back."
@@ -40,15 +42,16 @@ def move_delivery(number: int, day: str) -> str:
     return f"Order {number} is delivered on {day}."
 
 
-def _read() -> list[dict]:
-    return json.loads(ORDERS.read_text())
+def _read() -> list[dict[str, Any]]:
+    orders: list[dict[str, Any]] = json.loads(ORDERS.read_text())
+    return orders
 
 
-def _one(orders: list[dict], number: int) -> dict:
+def _one(orders: list[dict[str, Any]], number: int) -> dict[str, Any]:
     for order in orders:
         if order["number"] == number:
             return order
-    raise ValueError(f"there is no order {number}")
+    raise ToolError(f"there is no order {number}")
 
 
 if __name__ == "__main__":
