@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 HOST = "127.0.0.1"
 START_SECONDS = 20.0
-BODY_BYTES = 4 * 1024 * 1024
-"""Maximum size of one message of an agent."""
+MOST_CONNECTIONS = 2_000
+"""Maximum number of connections of all agents, so that none uses up the descriptors of Viva."""
 
 
 class Gateway:
@@ -84,6 +84,7 @@ class Gateway:
             lifespan="off",
             ws="none",
             timeout_keep_alive=30,
+            limit_concurrency=MOST_CONNECTIONS,
         )
         server = uvicorn.Server(config)
         self.loop.call_soon(self._ready.set)

@@ -15,7 +15,7 @@ from typing import Any
 
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.mcp_servers.gateway import HOST, Gateway, the_gateway
-from viva.adapters.mcp_servers.upstream import Upstream, missing_command, missing_variables
+from viva.adapters.mcp_servers.upstream import Upstream, missing_variables
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.records.text import counted
@@ -63,7 +63,7 @@ def check_servers(case: Case) -> None:
         where = f"the MCP server {server.name!r} of the case {case.name!r}"
         if missing := missing_variables(server):
             raise SetupError(f"{where} needs environment variables that are not set: {', '.join(missing)}")
-        if (command := missing_command(server)) is not None:
+        if (command := server.missing_command) is not None:
             raise SetupError(f"{where} needs the command {command!r}, which is not on PATH")
 
 

@@ -196,14 +196,6 @@ def missing_variables(server: McpServer) -> list[str]:
     return [name for name in server.env if name not in os.environ]
 
 
-def missing_command(server: McpServer) -> str | None:
-    """Return the command of a server if it is not on this machine; one of the case's files is checked with the case."""
-    command = server.command
-    if command is None or (os.path.dirname(command) and not os.path.isabs(command)):
-        return None
-    return command if shutil.which(command) is None else None
-
-
 def _command(server: McpServer, place: Path) -> list[str]:
     if server.module is not None:
         return [sys.executable, str(place / server.module), *server.args]
@@ -215,6 +207,8 @@ def _command(server: McpServer, place: Path) -> list[str]:
 def _copy(server: McpServer, source: Path, place: Path) -> None:
     place.mkdir(parents=True)
     for name in server.own_files:
+        if os.path.isabs(name) or ".." in Path(name).parts:  # the case of a stranger's journal
+            raise SetupError(f"the MCP server {server.name!r} names a file outside of its case: {name[:200]!r}")
         for file in data_tree(source / name):
             target = place / file.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 
 CALL_SECONDS = 60.0
@@ -30,6 +32,14 @@ class McpServer:
     def own_files(self) -> tuple[str, ...]:
         """Return the files and folders that are copied into its folder, by their paths in the case's folder."""
         return (*(() if self.module is None else (self.module,)), *self.files)
+
+    @property
+    def missing_command(self) -> str | None:
+        """Return the command if it is not on this machine; one that is among the case's files is there."""
+        command = self.command
+        if command is None or (os.path.dirname(command) and not os.path.isabs(command)):
+            return None
+        return command if shutil.which(command) is None else None
 
     @property
     def call_seconds(self) -> float:

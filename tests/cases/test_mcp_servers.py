@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from viva.api.given_cases import with_own_hash
-from viva.cases import Case, CaseError, load_case
+from viva.cases import Case, CaseError, lint_case, load_case
 from viva.cases.mcp_servers.server import McpServer
 from viva.records.codec import decode, encode, loads
 
@@ -79,6 +79,14 @@ def test_a_mistake_is_reported_with_file_and_line(mcp: Any, fields: dict[str, An
         load_case(folder_with(tmp_path, mcp, **fields))
     assert said in str(raised.value)
     assert "case.yaml:" in str(raised.value)
+
+
+def test_a_command_that_is_not_there_is_a_warning_of_cases_check(tmp_path: Path) -> None:
+    servers = [{"name": "a", "command": "sh"}, {"name": "b", "command": "no-such-command"}]
+    (finding,) = lint_case(load_case(folder_with(tmp_path, servers)))
+    assert finding.message == "the command 'no-such-command' of the MCP server 'b' is not on this machine"
+    assert finding.line is not None
+    assert not finding.certain
 
 
 def test_the_hash_covers_the_files_of_the_servers(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from tests.mcp_rooms import SOURCE, server
 from tests.viva.conftest import Desk, point
-from viva.journal.reader import read_runs
+from viva.journal.reader import read_records, read_runs
 
 SEEN = '[s for r in rounds for s in r["steps"] if s.get("recorded_by") == "environment"]'
 BOOKED = f'assert any(s["tool"] == "book_room" and s["result"] == "booked B1 on Monday" for s in {SEEN})'
@@ -189,3 +190,13 @@ def running(mark: str) -> list[str]:
         if mark.encode() in line:
             found.append(name)
     return found
+
+
+def test_a_stored_exam_is_held_again_with_the_server_of_then(desk: Desk) -> None:
+    case, agent = case_of(desk), agent_of(desk, CALLS)
+    desk.run(case, "--agent", agent, "--allow-pre-command")
+    shutil.rmtree(desk.folder / case)
+    again = ("replay", "journal", "--against", agent, "--sandbox", "process", "--out", "again")
+    assert "--allow-pre-command" in desk.viva(*again, expect=2).stderr
+    desk.viva(*again, "--allow-pre-command", expect=0)
+    assert [record.score for record in read_records(desk.folder / "again")] == [1.0]
