@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import inspect
 import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
-from weakref import WeakSet, ref
+from typing import Any
 
 from viva.adapters.calls import TimeoutLeft, abandon, called, describe, within
 from viva.adapters.contract import (
     AgentArguments,
     AgentFactory,
     ConnectedAgent,
+    adopted,
     arguments_for,
     as_reply,
     check_agent,
@@ -28,7 +26,8 @@ from viva.adapters.contract import (
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside.raised import Home
 from viva.adapters.inside.rules import takes_verbose
-from viva.adapters.machine import are_descriptors_free, check_machine
+from viva.adapters.machine import check_machine
+from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
@@ -38,7 +37,6 @@ from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
-LET_GO_TRIES = 20
 CLOSE_SECONDS = 20.0
 """Maximum duration of `close`; an agent that takes longer is abandoned."""
 
@@ -70,7 +68,7 @@ class AgentSession:
         """Identifies the agent to its own code: see `calls.IN_AGENT`."""
         self._method: Any = agent.get_reply_from_agent
         self._keys = Keys()
-        self._in_process = _is_foreign(type(agent))
+        self._in_process = is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
         """Whether the workspace existed before the agent was constructed. What replaced it since is the agent's."""
@@ -132,14 +130,44 @@ class AgentSession:
                 raise AgentError(describe(error, self._home), unavailable=unavailable) from error
         if gone:  # outside of the clause above, where the error's frames would still hold what the agent opened
             await self._give_back()
-            _blame(gone)
+            raise blame(gone)
         return as_reply(answer, self._keys)
+
+    async def call(self, name: str, *arguments: Any, seconds: float) -> Any:
+        """Call a method of the agent other than `get_reply_from_agent`, where the agent expects it; return its result.
+
+        Raises:
+            AgentTimeout: it did not end within `seconds`.
+            AgentError: it raised an exception.
+            NotImplementedError: it raised this one.
+            SetupError: this machine lacks resources; not the agent's fault.
+        """
+        method, until = getattr(self.agent, name), time.monotonic() + seconds
+        try:
+            if inspect.iscoroutinefunction(method):
+                return await self._await(called(lambda: method(*arguments), self._owner), seconds)
+            busy, self._busy = self._busy, True
+            answer = await within(seconds, self._on_thread(lambda: method(*arguments), busy=busy), leave=True)
+            self._busy = busy
+            if inspect.isawaitable(answer):
+                answer = await self._await(answer, until - time.monotonic())
+            return answer
+        except TimeoutLeft as error:
+            why = f": {error}" if str(error) else ""
+            raise AgentTimeout(f"{name}() did not end within {seconds:g} s{why}") from None
+        except (SetupError, NotImplementedError):
+            self._busy = False
+            raise
+        except Exception as error:
+            self._busy = False
+            check_machine(error, self.workspace)
+            raise AgentError(f"{name}() failed: {describe(error, self._home)}") from error
 
     async def _give_back(self) -> None:
         """Close the agent, and let go of it."""
         await self.close()
         self.agent = self._method = None
-        await _let_go()
+        await let_go()
 
     async def close(self) -> str | None:
         """Close the agent once; return what went wrong in words, or None."""
@@ -154,7 +182,7 @@ class AgentSession:
                 answer = called(close, self._owner)
             else:
                 # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
-                answer = await within(CLOSE_SECONDS, self._call_close(self._thread, close), leave=True)
+                answer = await within(CLOSE_SECONDS, self._on_thread(close, busy=self._busy), leave=True)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
         except TimeoutLeft:
@@ -185,65 +213,22 @@ class AgentSession:
             self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
-    async def _call_close(self, thread: AgentThread | None, close: Callable[[], Any]) -> Any:
-        if thread is not None and not self._busy:
-            return await thread.call(close)
+    async def _on_thread(self, function: Callable[[], Any], *, busy: bool) -> Any:
+        if self._thread is not None and not busy:
+            return await self._thread.call(function)
         # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
-        other = AgentThread("agent-close", self._owner)
+        other = AgentThread("agent-other", self._owner)
         try:
-            return await other.call(close)
+            return await other.call(function)
         finally:
             other.release()
-
-
-_FOREIGN: WeakSet[Any] = WeakSet()
-"""Factories of users' in-process agents, which share Viva's file descriptors."""
-
-
-_noted: Any = None
-"""The factory that was noted last; most suites have one."""
-
-
-def _note_foreign(factory: Any) -> None:
-    global _noted
-    found = None if _noted is None else _noted()
-    if found is not factory:
-        with contextlib.suppress(TypeError):  # what cannot be referred to weakly
-            _FOREIGN.add(factory)
-            _noted = ref(factory)
-
-
-def _is_foreign(factory: Any) -> bool:
-    return not (getattr(factory, "__module__", None) or "").startswith("viva.adapters.connectors.")
 
 
 def _is_ours(agent: ConnectedAgent) -> bool:
     """Return whether an agent's class is one of Viva's own connectors, and no subclass of one."""
     kind = type(agent)
-    module = sys.modules.get(kind.__module__) if not _is_foreign(kind) else None
+    module = sys.modules.get(kind.__module__) if not is_foreign(kind) else None
     return getattr(module, kind.__name__, None) is kind
-
-
-async def _let_go() -> None:
-    """Free what a failed call opened, if nobody keeps it."""
-    for _ in range(LET_GO_TRIES):
-        # The loop and the agent's thread hold the call's error for a moment, and it holds the frames it was raised in.
-        await asyncio.sleep(0.01)
-        gc.collect()
-        if are_descriptors_free():
-            break
-
-
-def _blame(words: str) -> NoReturn:
-    """Raise the error for exhausted file descriptors, after the agent that hit the limit was closed.
-
-    Raises:
-        AgentError: they are free again; or nobody else's code runs here that could have taken them.
-        DescriptorsGone: they are not free, and another agent may have them.
-    """
-    if are_descriptors_free() or len(_FOREIGN) == 1:
-        raise AgentError(f"{words}: it used up the descriptors of Viva's process (--isolate gives it its own)")
-    raise DescriptorsGone("Viva has no more file descriptors (ulimit -n), and several agents run in its process")
 
 
 async def open_session(
@@ -275,12 +260,12 @@ async def open_session(
     owner = object()
     thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
     given_up = False
-    if _is_foreign(factory):
-        _note_foreign(factory)
+    if is_foreign(factory):
+        note_foreign(factory)
     gone = ""
 
     def construct() -> Any:
-        made = factory(**keywords)
+        made = adopted(factory(**keywords), arguments)
         if given_up:  # nobody waits any longer, so its resources are released here
             made.close()
         return made
@@ -315,12 +300,12 @@ async def open_session(
         try:
             check_machine(error, arguments.workspace)
         except DescriptorsGone:
-            if not _is_foreign(factory):
+            if not is_foreign(factory):
                 raise
             gone = describe(error, home)
         if not gone:
             if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
                 raise
             raise AgentError(f"its construction failed: {describe(error, home)}") from error
-    await _let_go()
-    _blame(f"its construction failed: {gone}")
+    await let_go()
+    raise blame(f"its construction failed: {gone}")

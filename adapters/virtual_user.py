@@ -17,6 +17,10 @@ class VirtualUser:
     Override `get_reply_from_agent`, and `close` if there is something to release. Both can be plain or async. A plain
     agent has its own thread and is cut off if it hangs. An agent whose `get_reply_from_agent` is async runs on Viva's
     event loop, where none of its code may block: all other agents would wait until it is cut off with a time-out.
+
+    A subclass may also have `save_state()`, which returns the agent's present state as JSON data, and
+    `load_state(state)`, which continues from one in a new object, before the first message; both plain or async. None
+    from the first, and NotImplementedError from either, say that there is no state.
     """
 
     # On the class, for subclasses that do not call `super().__init__`; the names avoid clashes with subclasses.

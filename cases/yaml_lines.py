@@ -60,8 +60,13 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def read_yaml(file: Path) -> tuple[Any, LineNumbers, bytes]:
+def read_yaml(file: Path, kind: str = "case file", most_bytes: int = MAX_BYTES) -> tuple[Any, LineNumbers, bytes]:
     """Parse one file.
+
+    Args:
+        file: The file.
+        kind: What kind of file it is, for messages.
+        most_bytes: The maximum size of a file of this kind.
 
     Returns:
         The plain data, the line numbers, and the file's bytes.
@@ -71,11 +76,11 @@ def read_yaml(file: Path) -> tuple[Any, LineNumbers, bytes]:
     """
     try:
         with file.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
+            raw = stream.read(most_bytes + 1)
     except OSError as error:
         raise CaseError(file, [f"cannot be read: {error.strerror}"]) from error
-    if len(raw) > MAX_BYTES:
-        raise CaseError(file, [f"is longer than {MAX_BYTES:,} bytes, which no case file needs"])
+    if len(raw) > most_bytes:
+        raise CaseError(file, [f"is longer than {most_bytes:,} bytes, which no {kind} needs"])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -92,7 +97,7 @@ def read_yaml(file: Path) -> tuple[Any, LineNumbers, bytes]:
     except yaml.YAMLError as error:
         raise CaseError(file, [_syntax(error, text)]) from error
     except _TooManyError as error:
-        raise CaseError(file, [f"holds more than {MAX_VALUES:,} values, which no case file needs"]) from error
+        raise CaseError(file, [f"holds more than {MAX_VALUES:,} values, which no {kind} needs"]) from error
     except RecursionError as error:
         raise CaseError(file, [f"is nested deeper than {MAX_DEPTH} levels"]) from error
     except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:

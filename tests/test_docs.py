@@ -19,7 +19,8 @@ import pytest
 import yaml
 
 import viva as viva_package
-from viva.adapters.connectors.table import load_agent
+from viva.adapters.connectors.agent_file import read_agent_file
+from viva.adapters.connectors.table import file_connector, load_agent
 from viva.cases import Case, CaseError, load_case, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
@@ -206,6 +207,13 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         assert [item.id for item in load_set(tmp_path / name).items] == [
             item["id"] for item in yaml.safe_load(block.text)
         ]
+        return
+    if "connector" in yaml.safe_load(block.text):
+        for own in (other for other in blocks("py") if other.page == block.page):
+            (tmp_path / own.file).write_text(own.text)
+        (tmp_path / name).write_text(block.text)
+        found = read_agent_file(str(tmp_path / name))
+        assert found.checked(file_connector(found)[1].keys).folder == tmp_path
         return
     if not name.endswith("/case.yaml"):
         from viva.models.factory import make_model

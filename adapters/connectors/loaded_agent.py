@@ -40,6 +40,9 @@ class LoadedAgent:
     look: Callable[[], Awaitable[None]] | None = None
     """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
 
+    release: Callable[[], None] | None = None
+    """Ends what stands ready for further runs; the agent can still be used."""
+
     @property
     def label(self) -> str:
         """Return a short name for columns of reports."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from pathlib import PurePath
 
 from viva.errors import SetupError
 from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
-    "replay:JOURNAL, or example:NAME"
+    "an agent file (path/to/file.yaml), replay:JOURNAL, or example:NAME"
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
@@ -20,6 +21,8 @@ OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
 SCHEMES = ("http", "https", "replay", "example")
 """What stands before the first colon of the built-in forms that name no class."""
+FILE_ENDINGS = (".yaml", ".yml")
+"""The endings of agent files."""
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ADDRESS = re.compile(
     r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\]):(?P<port>\d{1,5})(?P<path>/[^#]*)?(?P<model>#.*)?", re.DOTALL
@@ -63,8 +66,16 @@ def connector_meant(module: str, name: str) -> str:
     return f" Did you mean {near[0]}:{name}?" if near else ""
 
 
+def is_agent_file(spec: str) -> bool:
+    """Return whether a SPEC that names no connector is the path of an agent file."""
+    return spec.endswith(FILE_ENDINGS)
+
+
 def agent_label(spec: str) -> str:
-    """Return a short form of a SPEC for reports: the class, the model, the example, or the journal of a replay."""
+    """Return a short form of a SPEC for reports.
+
+    It is the class, the model, the example, the name of an agent file without its ending, or the journal of a replay.
+    """
     scheme, _, rest = spec.partition(":")
     if scheme in ("http", "https"):
         address, _, model = rest.partition("#")
@@ -72,6 +83,8 @@ def agent_label(spec: str) -> str:
     elif scheme == "replay":
         journal, _, run = rest.rpartition("#")
         label = f"replay:{run if journal else rest.rstrip('/').rpartition('/')[2]}"
+    elif scheme not in SCHEMES and is_agent_file(spec):
+        label = PurePath(spec).stem
     elif match := CHILD.fullmatch(spec):
         label = match["name"]
     else:

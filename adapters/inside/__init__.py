@@ -24,4 +24,4 @@ def main(options: str) -> None:
 
     from .worker import AgentServer
 
-    AgentServer(data).run()
+    AgentServer(data, given["memory"], given["files"]).run()

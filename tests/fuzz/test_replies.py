@@ -16,7 +16,7 @@ from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, SECRET, Original, make_original, peak_memory, said
 from tests.model_server import Garbage, ModelServer
-from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.connectors.http.chat import ChatAgent
 from viva.adapters.contract import as_reply
 from viva.errors import AgentError
 from viva.journal.reader import read_records

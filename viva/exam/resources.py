@@ -134,8 +134,11 @@ class Resources:
         await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
-        """Release the sandbox and connections."""
+        """Release the sandbox, connections, and the processes of agents that stand ready."""
         await self.judge.close()
+        for agent in self.agents.values():
+            if agent.release is not None:
+                await asyncio.to_thread(agent.release)
         examiner = self.examiner_model
         if examiner is not None and examiner not in self.judge.models:
             await examiner.close()

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 RENAMED = MappingProxyType(
     {
-        "adapters.chat": "viva.adapters.connectors.http",
+        "adapters.chat": "viva.adapters.connectors.http.chat",
         "adapters.chat_format": "viva.recordings.chat",
         "adapters.chat_rounds": "viva.recordings.chat_rounds",
         "adapters.child": "viva.adapters.connectors.child.agent",

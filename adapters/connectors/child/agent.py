@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import pickle
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import in_words
 from viva.adapters.connectors.child.location import Location
 from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
+from viva.adapters.connectors.child.ready import ReadyProcesses, started_in
 from viva.adapters.connectors.spec import connector_meant
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.machine import MORE_THREADS
@@ -21,6 +23,7 @@ from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
 from viva.plugins.old_names import hint
+from viva.records.bounded_json import parse
 from viva.records.codec import decode
 from viva.records.transcript import Reply
 
@@ -38,6 +41,7 @@ class ChildAgent(ConnectedAgent):
     """One agent in one process. It has the methods of a VirtualUser, and a subclass for each agent."""
 
     location: ClassVar[Location]
+    ready: ClassVar[ReadyProcesses]
 
     def __init__(
         self,
@@ -53,10 +57,12 @@ class ChildAgent(ConnectedAgent):
         self._made = False
         self._told = False
         """Whether the end of its process has been reported."""
+        self._stateful = False
+        """Whether the agent offers its state."""
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
-        """Start the process and construct the agent there.
+        """Construct the agent in a process that stands ready, or start one.
 
         Raises:
             SetupError: the interpreter does not exist.
@@ -67,11 +73,17 @@ class ChildAgent(ConnectedAgent):
         """
         started = False
         try:
-            await self.start()
+            self._child = await self.ready.take(self._start_ahead)
+            is_ready = self._child is not None
+            where = started_in()
+            if not is_ready:
+                await self.start()
             started = True
             async with time_limit(seconds):
-                await self.load()
-                folder = (await self._ask("make", **self._arguments)).get("workspace")
+                if not is_ready:
+                    await self._load_here(where)
+                made = await self._ask("make", **self._arguments)
+                folder, self._stateful = made.get("workspace"), made.get("stateful") is True
             if not isinstance(folder, str | None):
                 raise AgentError("its process sent a workspace that is not a path")
         except BaseException as error:
@@ -86,6 +98,41 @@ class ChildAgent(ConnectedAgent):
             raise
         self._made = True
         self.workspace = None if folder is None else Path(folder)
+
+    async def _load_here(self, where: dict[str, Any]) -> None:
+        """Import the class in the new process, which is forked for this run and the next ones if it may be."""
+        if not may_fork(await self.load()):
+            self.ready.start_ahead(self._start_ahead)
+            return
+        if self.ready.can_fork or self._child is None:
+            return
+        self.ready.keep(self._child, forks=True, **where)
+        self._child = await self.ready.take(self._start_ahead)
+        if self._child is None:
+            await self.start()
+            await self.load()
+
+    @classmethod
+    async def _start_ahead(cls) -> None:
+        """Start a process for a later run."""
+        await cls("")._stand_ready()
+
+    async def _stand_ready(self) -> dict[str, Any]:
+        """Start a process, import the class there, and keep it for runs; return what `load` does."""
+        where = started_in()
+        try:
+            await self.start()
+            async with asyncio.timeout(LOAD_SECONDS):
+                found = await self.load()
+            if self._child is not None and self._child.answers:
+                self.ready.keep(self._child, forks=may_fork(found), **where)
+                self._child = None
+            return found
+        except TimeoutError:
+            words = f"importing {self.location.module} did not end within {LOAD_SECONDS:g} s"
+            raise AgentTimeout(words) from None
+        finally:
+            await self._end()
 
     async def start(self) -> None:
         """Start the interpreter.
@@ -122,6 +169,30 @@ class ChildAgent(ConnectedAgent):
             return decode(Reply, answer.get("reply"))
         except ValueError as error:
             raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
+
+    async def save_state(self) -> Any:
+        """Return the agent's present state; None if it offers none.
+
+        Raises:
+            AgentError: its `save_state` failed, or returned what cannot be stored.
+        """
+        answer = await self._ask("save_state") if self._stateful else {}
+        if (text := answer.get("state")) is None:
+            return None
+        try:
+            return await parse(str(text).encode())
+        except ValueError as error:
+            raise AgentError(f"save_state returned something that cannot be stored: {error}") from error
+
+    async def load_state(self, state: Any) -> None:
+        """Have the agent continue from a state.
+
+        Raises:
+            NotImplementedError: the agent offers that to nobody.
+            AgentError: its `load_state` failed.
+        """
+        if not self._stateful or (await self._ask("load_state", state=json.dumps(state))).get("offered") is False:
+            raise NotImplementedError
 
     async def close(self) -> None:
         """Close the agent, then kill its process and everything that it left behind.
@@ -185,11 +256,16 @@ class ChildAgent(ConnectedAgent):
 
 def child_class(location: Location) -> type[ChildAgent]:
     """Return the class of the agents at a location."""
-    return type(location.name, (ChildAgent,), {"location": location})
+    return type(location.name, (ChildAgent,), {"location": location, "ready": ReadyProcesses()})
 
 
-def look(location: Location) -> dict[str, Any]:
-    """Import the class once in a temporary process, so that mistakes are found before the first exam.
+def may_fork(loaded: dict[str, Any]) -> bool:
+    """Return whether a process may be forked, from its answer to `load`."""
+    return loaded.get("why_not_forked") == ""
+
+
+def look(kind: type[ChildAgent]) -> dict[str, Any]:
+    """Import the class once, so that mistakes are found before the first exam; the process then stands ready for it.
 
     Raises:
         SetupError: as in `ChildAgent.load`, or because the import kills or hangs the process.
@@ -199,24 +275,20 @@ def look(location: Location) -> dict[str, Any]:
 
     with ThreadPoolExecutor(1) as thread:
         try:
-            looking = thread.submit(lambda: asyncio.run(_look(location)))
+            looking = thread.submit(lambda: asyncio.run(_look(kind)))
         except RuntimeError as error:
             raise SetupError(f"no process can be started for the agent: {error}. {MORE_THREADS}") from error
         return looking.result()
 
 
-async def _look(location: Location) -> dict[str, Any]:
-    agent = child_class(location)("")
+async def _look(kind: type[ChildAgent]) -> dict[str, Any]:
+    location = kind.location
     try:
-        await agent.start()
-        async with asyncio.timeout(LOAD_SECONDS):
-            return await agent.load()
-    except TimeoutError:
-        raise SetupError(f"importing {location.module} did not end within {LOAD_SECONDS:g} s.") from None
+        return await kind("")._stand_ready()
+    except AgentTimeout as error:
+        raise SetupError(f"{error}.") from None
     except (AgentError, MachineError) as error:
         raise SetupError(f"{location.module} cannot be imported with {location.python}: {error}.") from error
-    finally:
-        await agent._end()
 
 
 def _setup_words(location: Location, facts: dict[str, Any]) -> str:

@@ -12,9 +12,11 @@ import secrets
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from viva.adapters.connectors.child.leftovers import MARK
@@ -44,12 +46,22 @@ inside.main(sys.argv[2])
 class Spawned:
     """A process, and Viva's ends of the connections to it."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | None
+    """The supervisor; None if it was forked from a ready process."""
     data: socket.socket
     control: socket.socket
-    words: int
-    """File descriptor of the interpreter's output before it runs Viva's code."""
+    words: int | None
+    """File descriptor of the interpreter's output before it runs Viva's code; None if it does."""
     mark: str
+    begun: bool = False
+    """Whether it has imported the agent's module."""
+
+    def close(self) -> None:
+        """Close the connections; the supervisor then kills the agent with all its descendants."""
+        self.data.close()
+        self.control.close()
+        if self.words is not None:
+            os.close(self.words)
 
 
 def spawn(python: str, memory_mb: int | None) -> Spawned:
@@ -72,16 +84,8 @@ def spawn(python: str, memory_mb: int | None) -> Spawned:
 
 
 def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
-    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        data, its_data = (
-            stack.enter_context(end) for stack, end in zip((ours, theirs), socket.socketpair(), strict=True)
-        )
-        control, its_control = (
-            stack.enter_context(end) for stack, end in zip((ours, theirs), socket.socketpair(), strict=True)
-        )
-        data.setblocking(False)
-        control.setblocking(False)
-        words = theirs.enter_context(tempfile.TemporaryFile())
+    with contextlib.ExitStack() as ours, connected(ours) as (data, control, its_data, its_control):
+        words = ours.enter_context(tempfile.TemporaryFile())
         kept = os.dup(words.fileno())
         ours.callback(os.close, kept)
         mark = secrets.token_hex(12)
@@ -92,18 +96,50 @@ def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
-            env=_environment(mark),
+            env={**environment(), MARK: mark},
             pass_fds=(its_control.fileno(), its_data.fileno()),
             start_new_session=True,  # Viva handles Ctrl-C
         )
+        words.close()
         ours.pop_all()
         return Spawned(process, data, control, kept, mark)
 
 
-def _environment(mark: str) -> dict[str, str]:
-    """Viva's own, with the mark, and the span of the run where one is open."""
-    environment, parent = {**os.environ, MARK: mark}, current_traceparent()
-    return environment if parent is None else {**environment, TRACE_PARENT: parent}
+def fork(ready: Spawned, changes: Mapping[str, Any]) -> Spawned:
+    """Have a ready process fork a supervisor and an agent for a run.
+
+    Args:
+        ready: The process that has imported the agent's module.
+        changes: What has changed in the environment since it was started.
+
+    Raises:
+        OSError: it cannot be reached, or there is no file left.
+    """
+    with contextlib.ExitStack() as ours, connected(ours) as (data, control, its_data, its_control):
+        mark = secrets.token_hex(12)
+        body = json.dumps({"do": "fork", "mark": mark, "viva": os.getpid(), **changes}).encode()
+        frame = len(body).to_bytes(4, "big") + body
+        if socket.send_fds(ready.data, [frame], [its_control.fileno(), its_data.fileno()]) < len(frame):
+            raise OSError(errno.EAGAIN, "the ready process reads nothing")
+        ours.pop_all()
+        return Spawned(None, data, control, None, mark)
+
+
+@contextlib.contextmanager
+def connected(ours: contextlib.ExitStack) -> Iterator[tuple[socket.socket, ...]]:
+    """Make two pairs of sockets: Viva's ends, which `ours` closes, and the other process's, which are closed here."""
+    with contextlib.ExitStack() as theirs:
+        pairs = [socket.socketpair() for _ in range(2)]
+        for own, other in pairs:
+            ours.enter_context(own).setblocking(False)
+            theirs.enter_context(other)
+        yield pairs[0][0], pairs[1][0], pairs[0][1], pairs[1][1]
+
+
+def environment() -> dict[str, str]:
+    """Return Viva's own environment, with the span of the run where one is open."""
+    parent = current_traceparent()
+    return {**os.environ, **({} if parent is None else {TRACE_PARENT: parent})}
 
 
 def starting() -> asyncio.Semaphore:

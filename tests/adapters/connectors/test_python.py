@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.connectors.http.chat import ChatAgent
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, open_session
 from viva.errors import SetupError

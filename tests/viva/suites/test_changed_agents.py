@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.model_server import ModelServer
 from tests.viva.conftest import Desk
 from viva.journal.reader import read_runs
 
@@ -23,6 +24,23 @@ def test_a_changed_file_is_told_and_an_unchanged_one_is_not(desk: Desk, how: tup
     assert f"the file of the agent {spec} {SAYS}" in told
     again = desk.viva("suite", "--resume", "journal", "--fresh", expect=0).stderr
     assert SAYS not in again, "no run of the old agent is kept"
+
+
+def test_an_agent_file_is_found_again_and_its_changes_are_told(desk: Desk) -> None:
+    (desk.folder / "agents").mkdir()
+    file = desk.folder / "agents" / "ours.yaml"
+    with ModelServer({"agent": "GUTENBERG"}) as server:
+        text = f"connector: http\nurl: {server.url}\nmodel: agent\n"
+        file.write_text(text)
+        arguments = ("suite", "echo", "--agent", "agents/ours.yaml", "--sandbox", "process", "--out", "journal")
+        desk.viva(*arguments, expect=0)
+        (run,) = read_runs(desk.folder / "journal")
+        assert run.setting.agent == "agents/ours.yaml"
+        assert run.transcript.participants["target"] == "ours"
+        assert SAYS not in desk.viva("suite", "--resume", "journal", expect=0).stderr
+        file.write_text(f"{text}name: other\n")
+        told = desk.viva("suite", "--resume", "journal", expect=0).stderr
+        assert f"the file of the agent agents/ours.yaml {SAYS}" in told
 
 
 def test_a_resumed_replay_says_it_too(desk: Desk) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.model_server import Garbage, ModelServer, ServerError, Unauthorized, sequence
 from tests.viva.conftest import Desk, point
-from viva.adapters.connectors.http import look
+from viva.adapters.connectors.http.connector import look
 from viva.errors import SetupError
 from viva.exam.agent_health import FAILURES_IN_A_ROW
 from viva.journal.reader import read_records

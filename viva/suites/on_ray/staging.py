@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viva.adapters.connectors.spec import CHILD
+from viva.adapters.connectors.spec import CHILD, is_agent_file
 from viva.adapters.connectors.table import CONNECTORS
 from viva.cases import Case
 from viva.cases.data_files import data_tree
@@ -141,6 +141,9 @@ def _stage_agent(spec: str, staging: Staging) -> str:
         return f"replay:{found}{f'#{run}' if journal != Path(rest) else ''}"
     if name in CONNECTORS.builtin and colon:
         return spec
+    if is_agent_file(spec) and Path(spec).is_file():
+        # What it names is beside it.
+        return str(Path(staging.bring(Path(spec).parent), Path(spec).name))
     child = CHILD.fullmatch(spec)
     staged = _stage_import(spec if child is None else f"{child['module']}:{child['name']}", staging)
     # An environment is not sent: it must exist at the same place on the node.

@@ -47,6 +47,13 @@ def test_an_agents_folder_is_brought_without_what_is_hidden_or_cannot_be_moved(
     assert found.agents == {"agents/one.py:Agent": "agents/one.py:Agent", "example:careful": "example:careful"}
 
 
+def test_an_agent_file_is_brought_with_what_is_beside_it(place: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (place.folder / "agents" / "ours.yaml").write_text("connector: http")
+    _, found, files = staged(tmp_path_factory.mktemp("t"), "agents/ours.yaml")
+    assert files == {"here/agents/ours.yaml", "here/agents/one.py", "here/agents/sub/beside.py"}
+    assert found.agents == {"agents/ours.yaml": "agents/ours.yaml"}
+
+
 def test_an_agent_elsewhere_is_brought_beside(place: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "far.py").write_text("x")

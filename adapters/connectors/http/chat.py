@@ -1,67 +1,29 @@
-"""The connector to agents behind an OpenAI-compatible chat endpoint: `http(s)://host/v1#model`."""
+"""An agent behind an OpenAI-compatible chat endpoint."""
 
 from __future__ import annotations
 
-import os
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
-from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.http.chat_stream import merged
+from viva.adapters.connectors.http.event_streams import has_ended, is_stream
+from viva.adapters.connectors.http.keys import key_for
 from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
-from viva.errors import AgentError, ModelAnswerError, ModelError, SetupError
-from viva.models.address import shown_address, why_unreachable
+from viva.errors import AgentError, ModelAnswerError, ModelError
 from viva.models.chat_protocol import read_response
-from viva.models.keys import checked_key
 from viva.models.prices import price
 from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
 from viva.recordings.chat_messages import read_call, read_content
+from viva.records.bounded_json import LARGE
 from viva.records.text import storable
 from viva.records.transcript import Reply, Step, StepKind, Usage
 
-
-class HttpConnector:
-    """Connects to a chat endpoint. Before the first exam, it only tests whether a server is listening."""
-
-    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
-        """Read the address and the model from a SPEC.
-
-        Raises:
-            SetupError: the SPEC names no host or no model, or contains a password, or its key cannot be sent.
-        """
-        url, _, model = spec.partition("#")
-        shown = shown_address(spec)
-        if not model:
-            raise SetupError(f"{shown!r} does not name a model; write {shown.rstrip('#')}#MODEL.")
-        try:
-            parts = urlsplit(url)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            # The error quotes a part of the address, which may be one of a password.
-            raise SetupError(f"{shown!r} is not an address: its host or port is invalid.") from None
-        if not host:
-            raise SetupError(f"{shown!r} names no host; write http://HOST/v1#MODEL.")
-        if "@" in parts.netloc:
-            # The SPEC is printed and recorded.
-            raise SetupError("an agent's address must not contain a password or key; use VIVA_AGENT_API_KEY.")
-        _key_for(url)
-        factory = type("ChatAgent", (ChatAgent,), {"url": url, "model": model})
-        return LoadedAgent(spec, model, factory, kind="http", model=model, look=partial(look, url))
-
-
-async def look(url: str) -> None:
-    """Test whether a server is listening at an address. An unclear result passes, because the first run will show it.
-
-    Raises:
-        SetupError: there is no such host, or nothing listens there.
-    """
-    if wrong := await why_unreachable(url):
-        raise SetupError(
-            f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or correct the address in --agent."
-        )
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+"""What asks for an event stream."""
 
 
 class ChatAgent(VirtualUser):
@@ -72,6 +34,12 @@ class ChatAgent(VirtualUser):
 
     url: ClassVar[str] = ""
     model: ClassVar[str] = ""
+    key: ClassVar[str | None] = None
+    """The key; None for the one of the environment."""
+    headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Further headers of each request."""
+    stream: ClassVar[bool] = False
+    """Whether to ask for event streams. An answer that is one is read in any case."""
 
     def __init__(
         self,
@@ -85,9 +53,14 @@ class ChatAgent(VirtualUser):
 
         super().__init__(task_description, app_dir, config_var)
         # No time-out of the SDK: the session's limit applies, which ends as `timeout` instead of a broken connection.
-        http = BoundedHttp(timeout=None)
+        http = BoundedHttp(timeout=None, stream_end=has_ended)
         self._client = AsyncOpenAI(
-            base_url=self.url, api_key=_key_for(self.url), max_retries=0, timeout=None, http_client=http
+            base_url=self.url,
+            api_key=self.key or key_for(self.url),
+            max_retries=0,
+            timeout=None,
+            http_client=http,
+            default_headers=dict(self.headers),
         )
         self._policy = RetryPolicy.from_environment()
         self._messages: list[dict[str, Any]] = []
@@ -145,12 +118,24 @@ class ChatAgent(VirtualUser):
                 model=self.model,
                 messages=messages,  # type: ignore[arg-type]
                 extra_headers=None if parent is None else {"traceparent": parent},
+                extra_body=STREAMED if self.stream else None,
             )
         except Exception as error:
             found = own_error(error)
             raise found from found.__cause__
-        completion = await read_response(response.http_response.content)
+        body = response.http_response.content
+        if is_stream(response.http_response.headers.get("content-type", ""), body):
+            body = merged(body) if len(body) <= LARGE else await asyncio.to_thread(merged, body)
+        completion = await read_response(body)
         return completion.message, completion.usage
+
+    def save_state(self) -> dict[str, Any]:
+        """Return the history, which is all that the endpoint knows of the conversation."""
+        return {"messages": list(self._messages)}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from a stored history."""
+        self._messages = list(state["messages"])
 
     async def close(self) -> None:
         """Close the connections."""
@@ -159,7 +144,7 @@ class ChatAgent(VirtualUser):
     def _steps(self, answer: Mapping[str, Any]) -> tuple[Step, ...]:
         self._calls += 1
         steps = []
-        if thought := answer.get("reasoning_content"):
+        if thought := answer.get("reasoning_content") or answer.get("reasoning"):
             steps.append(Step(f"m{self._calls}.think", StepKind.THINK, thought=str(thought), model=self.model))
         calls, legacy = answer.get("tool_calls"), answer.get("function_call")
         made = [*(calls if isinstance(calls, list) else ()), *([legacy] if legacy is not None else ())]
@@ -181,16 +166,3 @@ class ChatAgent(VirtualUser):
         known = used.reported
         cost = price(self.model, used.input_tokens, used.output_tokens, used.cached_tokens) if known else None
         return replace(used, retries=retries, cost=cost)
-
-
-def _key_for(url: str) -> str:
-    if key := checked_key("VIVA_AGENT_API_KEY"):
-        return key
-    try:
-        own = urlsplit(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
-    except ValueError:  # a mistake in the address of a model, which this agent does not use
-        return "none"
-    asked = urlsplit(url)
-    if (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
-        return checked_key("OPENAI_API_KEY") or "none"
-    return "none"

@@ -28,7 +28,7 @@ from tests.model_server import (
     sequence,
 )
 from viva.adapters import StepKind
-from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.connectors.http.chat import ChatAgent
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError, AgentTimeout

@@ -1,0 +1,80 @@
+"""The state of an agent between two messages, if its adapter offers it: saved after a round, loaded before the first.
+
+An adapter offers it by two methods, plain or async: `save_state()` returns JSON data, and `load_state(state)` continues
+from it in a new object, before the first message. An agent that cannot, although its adapter has the methods, returns
+None from `save_state`, and raises NotImplementedError in `load_state`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from viva.adapters.inside.states import UnfitState, offers_state, state_text
+from viva.errors import AgentError
+from viva.records.bounded_json import UnfitJson, read
+from viva.records.redact import Keys
+
+STATE_SECONDS = 20.0
+"""Maximum duration of saving or loading a state."""
+
+__all__ = ["STATE_SECONDS", "load_state", "offers_state", "read_state", "save_state"]
+
+
+class StatefulSession(Protocol):
+    """The part of an `AgentSession` that this module uses."""
+
+    @property
+    def agent(self) -> Any:
+        """Return the adapter's object."""
+        ...
+
+    async def call(self, name: str, *arguments: Any, seconds: float) -> Any:
+        """Call a method of the agent, plain or async, where its code runs."""
+        ...
+
+
+async def save_state(session: StatefulSession, seconds: float = STATE_SECONDS) -> bytes | None:
+    """Return the agent's present state as JSON, without keys that Viva knows; None if it offers none.
+
+    Raises:
+        AgentTimeout: saving took too long.
+        AgentError: saving failed, or the state is not JSON or too large.
+    """
+    if not offers_state(session.agent):
+        return None
+    try:
+        state = await session.call("save_state", seconds=seconds)
+        return None if state is None else json.dumps(Keys().hide(json.loads(state_text(state)))).encode()
+    except NotImplementedError:
+        return None
+    except UnfitState as error:
+        raise AgentError(str(error)) from error
+
+
+async def load_state(session: StatefulSession, state: Any, seconds: float = STATE_SECONDS) -> bool:
+    """Give a new agent a state to continue from, before its first message; return False if it offers that to nobody.
+
+    Raises:
+        AgentTimeout: loading took too long.
+        AgentError: loading failed.
+    """
+    if not offers_state(session.agent):
+        return False
+    try:
+        await session.call("load_state", state, seconds=seconds)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def read_state(content: bytes) -> Any:
+    """Return the state that was stored.
+
+    Raises:
+        ValueError: this is not a state that Viva stored; the message says why.
+    """
+    try:
+        return read(content)
+    except UnfitJson as error:
+        raise ValueError(str(error)) from error
