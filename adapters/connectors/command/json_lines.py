@@ -137,6 +137,8 @@ class JsonLinesAgent(ProgramAgent):
         looked, buffer = 0, self._received
         while True:
             end = buffer.find(b"\n", looked)
+            if max(end, looked) > LIMIT:
+                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:2000]))}")
             if end >= 0:
                 line = bytes(buffer[:end])
                 del buffer[: end + 1]
@@ -145,8 +147,6 @@ class JsonLinesAgent(ProgramAgent):
                     return line
                 continue
             looked = len(buffer)
-            if looked > LIMIT:
-                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:2000]))}")
             part = await program.read()
             if not part:
                 raise await self._ended(program)
