@@ -17,7 +17,7 @@ import time
 
 from viva.cli.stopping import heard_stops, on_leaving, on_stop
 
-SUPERVISED = frozenset({"run", "suite", "replay", "judge", "trace"})
+SUPERVISED = frozenset({"run", "suite", "replay", "judge", "trace", "doctor"})
 """The commands that run the code of agents or evaluators."""
 END_SECONDS = 3.0
 """Maximum time from Viva's last word to the end of its process."""

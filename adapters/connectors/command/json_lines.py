@@ -15,7 +15,7 @@ from viva.adapters.connectors.command.lines import (
     HELLO,
     SHOWN,
     STATE,
-    ProgramAnswer,
+    PartialReply,
     check_fields,
     check_number,
     is_large,
@@ -74,7 +74,7 @@ class JsonLinesAgent(ProgramAgent):
     async def _converse(self, program: Program, message: str) -> Reply:
         about = self._about() if self._messages == 1 and not self.plan.keys.hello else {}
         number = await self._send(program, {"message": message, **about})
-        answer = ProgramAnswer(number)
+        answer = PartialReply(number)
         while True:
             found = await self._next(program, number)
             reply = take(found, answer)
@@ -137,6 +137,8 @@ class JsonLinesAgent(ProgramAgent):
         looked, buffer = 0, self._received
         while True:
             end = buffer.find(b"\n", looked)
+            if max(end, looked) > LIMIT:
+                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:2000]))}")
             if end >= 0:
                 line = bytes(buffer[:end])
                 del buffer[: end + 1]
@@ -145,8 +147,6 @@ class JsonLinesAgent(ProgramAgent):
                     return line
                 continue
             looked = len(buffer)
-            if looked > LIMIT:
-                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:2000]))}")
             part = await program.read()
             if not part:
                 raise await self._ended(program)

@@ -32,6 +32,7 @@ from viva.records.text import one_line
 @single_option("app_dir")
 @single_option("isolate")
 @single_option("agent_memory_mb")
+@single_option("permissions")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def command(agent: str | None, message: str | None, as_json: bool, **given: Any) -> None:

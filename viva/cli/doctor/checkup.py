@@ -16,12 +16,12 @@ from typing import TypeVar
 
 from viva.adapters.agent_state import offers_state, save_state
 from viva.adapters.connectors.loaded_agent import LoadedAgent
-from viva.adapters.connectors.table import load_agent
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.printed import keep_printed
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, WorkspaceError
 from viva.exam.options import Options
+from viva.exam.resources import load_with
 from viva.records.redact import redact
 from viva.records.transcript import Reply
 
@@ -97,7 +97,7 @@ async def check_up(spec: str, message: str, options: Options) -> AgentCheckup:
     found = AgentCheckup(spec, message)
     phase = _Phase(found)
     try:
-        agent = await phase.take("loading", lambda: asyncio.to_thread(_load, spec, options))
+        agent = await phase.take("loading", lambda: asyncio.to_thread(load_with, options, spec))
         _note_agent(agent, found)
         if agent.look is not None:
             await agent.look()
@@ -109,10 +109,6 @@ async def check_up(spec: str, message: str, options: Options) -> AgentCheckup:
     except (AgentError, SetupError) as error:
         found.failures.insert(0, _failure(phase.name, error, options.reply_seconds))
     return found
-
-
-def _load(spec: str, options: Options) -> LoadedAgent:
-    return load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb)
 
 
 async def _converse(agent: LoadedAgent, workspace: Path, phase: _Phase, options: Options) -> None:
