@@ -23,6 +23,7 @@ CONNECTORS = Kind(
     {
         "http": "viva.adapters.connectors.http.connector:HttpConnector",
         "https": "viva.adapters.connectors.http.connector:HttpConnector",
+        "a2a": "viva.adapters.connectors.a2a.connector:A2aConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
     },

@@ -52,6 +52,7 @@ class HttpKeys(ConnectorKeys):
     """What is sent after the last message."""
 
 
+EXAMPLE = "http://HOST/v1#MODEL"
 JSON_KEYS = ("request", "reply", "events", "open", "close")
 """The keys of `api: json` alone."""
 
@@ -71,7 +72,7 @@ class HttpConnector:
         if not model:
             shown = shown_address(spec)
             raise SetupError(f"{shown!r} does not name a model; write {shown.rstrip('#')}#MODEL.")
-        _check_url(url, repr(shown_address(spec)))
+        check_url(url, repr(shown_address(spec)), EXAMPLE)
         keys = HttpKeys(url=url, model=model)
         return self.load_file(AgentFile.of_spec(spec, keys), isolate=isolate, memory_mb=memory_mb)
 
@@ -85,7 +86,7 @@ class HttpConnector:
         url = keys.url
         if file.file is not None:
             url = file.expanded(keys.url, "url")
-            _check_url(url, f"{file.where('url')}: {shown_address(url)!r}")
+            check_url(url, f"{file.where('url')}: {shown_address(url)!r}", EXAMPLE)
         _check_together(file)
         headers = {name: file.expanded(value, "headers", name) for name, value in keys.headers.items()}
         key = file.secret(keys.key_env, "key_env") if keys.key_env is not None else None
@@ -153,7 +154,17 @@ async def look(url: str) -> None:
         )
 
 
-def _check_url(url: str, shown: str) -> None:
+def check_url(url: str, shown: str, example: str) -> None:
+    """Check that a text is an address without a password.
+
+    Args:
+        url: The text.
+        shown: Its place, and the text without a password, for messages.
+        example: What an address looks like.
+
+    Raises:
+        SetupError: it is none, or contains a password.
+    """
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -161,7 +172,7 @@ def _check_url(url: str, shown: str) -> None:
         # The error quotes a part of the address, which may be one of a password.
         raise SetupError(f"{shown} is not an address: its host or port is invalid.") from None
     if not host or parts.scheme not in ("http", "https"):
-        raise SetupError(f"{shown} names no host; write http://HOST/v1#MODEL.")
+        raise SetupError(f"{shown} names no host; write {example}.")
     if "@" in parts.netloc:
         # The SPEC is printed and recorded.
         raise SetupError("an agent's address must not contain a password or key; use VIVA_AGENT_API_KEY.")
