@@ -224,7 +224,8 @@ class A2aAgent(VirtualUser):
                 cause = error.__cause__ or error
                 if isinstance(cause, ModelError | ModelAnswerError | ProtocolError):
                     raise ModelError(str(cause)) from error
-                if is_unreachable(error) or status_of(cause) in NOT_TAKEN:
+                status = status_of(error) or status_of(cause)
+                if status in NOT_TAKEN or (status is None and is_unreachable(error)):
                     raise _NotTaken(error) from error
                 raise ModelError(_words(error)) from error
 

@@ -39,7 +39,7 @@ async def read_card(http: Any, url: str, card_path: str | None) -> Any:
         try:
             return await resolver.get_agent_card(OLD_PATH)
         except Exception:
-            raise error from None
+            raise error from error.__cause__
 
 
 def keep_to_host(card: Any, url: str, endpoint: str | None) -> None:
