@@ -15,8 +15,13 @@ LIMIT = 32 * 1024 * 1024
 
 def receive(descriptor: int) -> dict[str, Any] | None:
     """Return the next frame, or None if the other side is gone."""
-    head = _exactly(descriptor, 4)
-    body = None if head is None else _exactly(descriptor, int.from_bytes(head, "big"))
+    return receive_rest(descriptor, b"")
+
+
+def receive_rest(descriptor: int, head: bytes) -> dict[str, Any] | None:
+    """Return the frame whose first bytes, at most four, were read; None if the other side is gone."""
+    more = _exactly(descriptor, 4 - len(head))
+    body = None if more is None else _exactly(descriptor, int.from_bytes(head + more, "big"))
     return None if body is None else _loads(body)
 
 
