@@ -127,8 +127,9 @@ def test_the_example_passes_a_bundled_case(tmp_path: Path) -> None:
     server = subprocess.Popen([python_of("a2a"), EXAMPLE, str(port)], stdout=subprocess.DEVNULL)
     try:
         for _ in range(300):
-            if socket.socket().connect_ex(("127.0.0.1", port)) == 0:
-                break
+            with socket.socket() as asking:
+                if asking.connect_ex(("127.0.0.1", port)) == 0:
+                    break
             time.sleep(0.1)
         run = Desk(tmp_path).run("sum_1_to_50", "--agent", f"a2a:http://127.0.0.1:{port}", process=True)
     finally:
