@@ -29,6 +29,7 @@ CONNECTORS = Kind(
         "cmd+plain": "viva.adapters.connectors.command.connector:CommandConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
+        "taskweaver": "viva.adapters.connectors.taskweaver:TaskWeaverConnector",
     },
 )
 """The connectors that the text before the first colon of a SPEC selects."""

@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from viva.adapters.connectors.http.endpoint import EndpointAnswer, Endpoint, EndpointRequest
+from viva.adapters.connectors.http.endpoint import Endpoint, EndpointAnswer, EndpointRequest
 from viva.adapters.connectors.http.json_answers import ReadAnswer, fits, has_ended, read_answer
 from viva.adapters.connectors.http.json_keys import EventKeys, OpeningKeys, ReplyKeys, RequestKeys, sends
 from viva.adapters.connectors.http.templates import TemplateMistake, filled, filled_path
