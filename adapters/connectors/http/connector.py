@@ -105,6 +105,8 @@ class HttpConnector:
             )
         else:
             more = {"url": url, "key": key or key_for(url), "headers": headers}
+            if keys.key_env is not None:
+                more["key_variable"] = keys.key_env
             own = type("ChatAgent", (ChatAgent,), {**members, **more})
         return LoadedAgent(file.spec, keys.model or "", own, kind="http", model=keys.model, look=look_there)
 
