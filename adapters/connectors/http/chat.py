@@ -36,6 +36,8 @@ class ChatAgent(VirtualUser):
     model: ClassVar[str] = ""
     key: ClassVar[str | None] = None
     """The key; None for the one of the environment."""
+    key_variable: ClassVar[str] = "VIVA_AGENT_API_KEY"
+    """Where the key comes from, for messages."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Further headers of each request."""
     stream: ClassVar[bool] = False
@@ -101,7 +103,7 @@ class ChatAgent(VirtualUser):
         status = None if fault is None else status_of(fault)
         hint = ""
         if status in (401, 403):
-            hint = ". Set VIVA_AGENT_API_KEY to a key that it accepts"
+            hint = f". Set {self.key_variable} to a key that it accepts"
         elif status == 404:
             hint = f". Check that --agent names its address and, after #, one of its models (now {self.model!r})"
         unavailable = fault is not None and is_unreachable(fault)
