@@ -57,9 +57,9 @@ async def made_async(config_var, workspace):
 
 
 @tool
-def ask_expert(question: str) -> str:
+def ask_expert(input: str) -> str:  # noqa: A002 (as the OpenAI Agents SDK calls it)
     """Ask the expert."""
-    return shared.invoke({"messages": [{"role": "user", "content": question}]})["messages"][-1].content
+    return shared.invoke({"messages": [{"role": "user", "content": input}]})["messages"][-1].content
 
 
 boss = create_agent(model(), [ask_expert], name="boss")
