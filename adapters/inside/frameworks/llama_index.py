@@ -15,6 +15,8 @@ class LlamaIndexAgent(FrameworkAgent):
     def begin(self, target: Any) -> None:
         self.agent = target
         self.context: Any = None
+        self.memory: Any = None
+        """The conversation. Some versions do not keep it in the context, which they serialize between two messages."""
         self.handler: Any = None
         """The work on a message, while it waits for the user."""
         self.events: Any = None
@@ -26,7 +28,8 @@ class LlamaIndexAgent(FrameworkAgent):
         if self.handler is None:
             if self.context is None:
                 self.context = importlib.import_module("llama_index.core.workflow").Context(self.agent)
-            self.handler = self.agent.run(user_msg=message, ctx=self.context)
+                self.memory = self._new_memory()
+            self.handler = self.agent.run(user_msg=message, ctx=self.context, memory=self.memory)
             self.events = self.handler.stream_events()
         else:
             response = importlib.import_module("llama_index.core.workflow").HumanResponseEvent
@@ -77,6 +80,12 @@ class LlamaIndexAgent(FrameworkAgent):
 
     def _tool(self, event: Any) -> dict[str, Any]:
         return self.steps.add(StepKind.TOOL, agent=self.current, tool=event.tool_name, tool_input=event.tool_kwargs)
+
+    def _new_memory(self) -> Any:
+        """Return a memory like the one that agents make for themselves."""
+        agents = list((getattr(self.agent, "agents", None) or {}).values()) or [self.agent]
+        buffer = importlib.import_module("llama_index.core.memory").ChatMemoryBuffer
+        return buffer.from_defaults(llm=agents[0].llm)
 
     def _model(self, agent: str) -> str | None:
         found = (getattr(self.agent, "agents", None) or {}).get(agent, self.agent)
