@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import statistics
 import tempfile
 import time
@@ -25,7 +26,15 @@ class Sync(VirtualUser):
     def get_reply_from_agent(self, message):
         return {TEXT!r}
 """
+HEAVY = """
+import time
+time.sleep(1.0)
+KEPT = [str(number) for number in range(1_000_000)]
+"""
+"""What an import of a second and 70 MB is made of."""
 PASSES, ROUNDS, MANY = 15, 400, 50
+OPENING_MS = 15
+"""Budget of opening, whatever the agent imports."""
 
 
 async def _rounds(agent: LoadedAgent) -> float:
@@ -96,7 +105,56 @@ async def _figures(file: Path) -> list[Figure]:
     figures.append(
         Figure(f"{MANY} opened and closed at once", took, "s", note=f"event loop blocked for at most {blocked:.0f} ms")
     )
+    return [*figures, *await _heavy_figures(file)]
+
+
+async def _heavy_figures(file: Path) -> list[Figure]:
+    """Measure an agent whose import takes a second and 70 MB: forked for each run, and where it must not be forked."""
+    forked_file, alone_file = file.with_name("heavy_agent.py"), file.with_name("heavy_alone.py")
+    forked_file.write_text(HEAVY + SOURCE)
+    thread = "import threading\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+    alone_file.write_text(HEAVY + thread + SOURCE)
+    forked, alone = (load_agent(f"{path}:Async", isolate=True) for path in (forked_file, alone_file))
+    ready = [await _open_and_close(forked) for _ in range(PASSES)]
+    first = await _open_and_close(alone)  # by the process in which the class was checked
+    new = await _open_and_close(alone)
+    ahead = []
+    for _ in range(3):
+        await asyncio.sleep(3)  # a conversation, in which the next process is started
+        ahead.append(await _open_and_close(alone))
+    figures = [
+        Figure("opening, import of 1 s, forked", statistics.median(pair[0] for pair in ready), "ms", OPENING_MS),
+        Figure("opening, import of 1 s, not to be forked, started ahead", statistics.median(p[0] for p in ahead), "ms"),
+        Figure("opening, import of 1 s, not to be forked, the first", first[0], "ms"),
+        Figure("opening, import of 1 s, in a new process", new[0], "ms", note="as before there were ready processes"),
+    ]
+    for name, agent, many in (("forked", forked, MANY), ("not to be forked", alone, 5)):
+        figures.append(Figure(f"memory of a run, import of 70 MB, {name}", await _memory(agent, many), "MB"))
+    for agent in (forked, alone):
+        assert agent.release is not None
+        agent.release()
     return figures
+
+
+async def _memory(agent: LoadedAgent, many: int) -> float:
+    """Return the memory of each of many runs at once in MB: what its processes share with others, in proportion."""
+    before = _proportional()
+    sessions = [await open_session(agent.factory, AgentArguments("task"), 60) for _ in range(many)]
+    await asyncio.gather(*(session.reply(TEXT, 60) for session in sessions))
+    used = _proportional() - before
+    await asyncio.gather(*(session.close() for session in sessions))
+    return used / many
+
+
+def _proportional() -> float:
+    """Return the memory of all agents' processes in MB."""
+    total = 0
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and b"viva_inside" in (folder / "cmdline").read_bytes():
+                lines = (folder / "smaps_rollup").read_text().splitlines()
+                total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
 
 
 def figures() -> list[Figure]:

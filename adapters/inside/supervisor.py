@@ -9,35 +9,67 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import json
 import os
 import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from .surroundings import TAIL, limit, set_memory_limit, wire_up
 from .wire import send
 
-TAIL = 32768
-"""Number of bytes at the end of stdout and of stderr that are kept."""
+TERMINATE = b"T"
+"""What Viva sends to ask the agent's process group to end."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
-_LINUX = sys.platform.startswith("linux")
+is_linux = sys.platform.startswith("linux")
+_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_MARK = b"VIVA_CHILD="
 
 
-def fork_worker(control: int, data: int, memory: int | None, files: int | None) -> int:
-    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor."""
-    if _LINUX:
+class Forked:
+    """What differs for a supervisor that is forked from a process with the agent's module."""
+
+    def __init__(self, viva: int, printed: tuple[bytes, bytes]) -> None:
+        self.viva = viva
+        self.printed = printed
+        """What the import has printed to stdout and stderr."""
+
+
+def fork_worker(
+    control: int,
+    data: int,
+    memory: int | None,
+    files: int | None,
+    forked: Forked | None = None,
+    wire: Callable[[int, int], None] | None = None,
+    theirs: Sequence[int] = (),
+) -> int:
+    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor.
+
+    Args:
+        control: The descriptor of the supervisor's socket to Viva.
+        data: The descriptor of the worker's socket to Viva.
+        memory: Maximum address space of each process, in bytes.
+        files: The soft limit of open files to restore.
+        forked: What differs for one that is forked from a process with the agent's module.
+        wire: Sets up the worker's standard streams; it gets the pipes for stdout and stderr to the supervisor.
+        theirs: Further descriptors that belong to the worker alone.
+    """
+    if is_linux:
         _prctl(_SET_CHILD_SUBREAPER, 1)
-        # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also wakes
-        # us when only the thread ends that started us, which is no reason to end.
-        _prctl(_SET_PDEATHSIG, signal.SIGTERM)
+        if forked is None:
+            # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also
+            # wakes us when only the thread ends that started us, which is no reason to end.
+            _prctl(_SET_PDEATHSIG, signal.SIGTERM)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
+    before = _handlers(forked)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
@@ -49,33 +81,53 @@ def fork_worker(control: int, data: int, memory: int | None, files: int | None) 
     worker = os.fork()
     if worker == 0:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         os.setsid()  # signals of the agent to its own process group do not reach the supervisor
-        if _LINUX:
+        if is_linux:
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != supervisor:
                 os._exit(1)
-        _wire_up(outputs[0][1], outputs[1][1])
+        if wire is None:
+            wire_up(outputs[0][1], outputs[1][1], streams=forked is None)
+        else:
+            wire(outputs[0][1], outputs[1][1])
         for descriptor in (control, woken, wake, *outputs[0], *outputs[1]):
             os.close(descriptor)
-        _limit(memory, files)
+        limit(memory, files)
+        if forked is not None:
+            set_memory_limit(memory, for_good=True)
         return _out_of_the_way(data)
-    os.close(data)
+    for descriptor in (data, *theirs):
+        os.close(descriptor)
     for pair in outputs:
         os.close(pair[1])
         os.set_blocking(pair[0], False)
-    return _Supervisor(viva, control, woken, worker, (outputs[0][0], outputs[1][0])).run()
+    return _Supervisor(viva, control, woken, worker, (outputs[0][0], outputs[1][0]), forked).run()
+
+
+def _handlers(forked: Forked | None) -> dict[signal.Signals, Any]:
+    """Return what the agent's process does with signals: Python's own, or what the import of its module has set."""
+    usual: dict[signal.Signals, Any] = dict.fromkeys(_SIGNALS, signal.SIG_DFL)
+    usual[signal.SIGINT] = signal.default_int_handler
+    if forked is None:
+        return usual
+    found = {number: signal.getsignal(number) for number in _SIGNALS if number != signal.SIGCHLD}
+    return {**usual, **{number: handler for number, handler in found.items() if handler is not None}}
 
 
 class _Supervisor:
-    def __init__(self, viva: int, control: int, woken: int, worker: int, outputs: tuple[int, int]) -> None:
-        self.viva = viva
+    def __init__(
+        self, viva: int, control: int, woken: int, worker: int, outputs: tuple[int, int], forked: Forked | None
+    ) -> None:
+        self.viva = viva if forked is None else None
+        """The parent whose end is the end of Viva."""
+        self.watched = None if forked is None else _watch(forked.viva)
         self.control = control
         self.woken = woken
         self.worker = worker
-        self.tails = {descriptor: bytearray() for descriptor in outputs}
+        printed = (b"", b"") if forked is None else forked.printed
+        self.tails = {outputs[number]: bytearray(printed[number]) for number in range(2)}
         self.cut = dict.fromkeys(outputs, False)
         self.outputs = outputs
         self.status: int | None = None
@@ -84,15 +136,19 @@ class _Supervisor:
         poller = select.poll()
         for descriptor in (self.control, self.woken, *self.outputs):
             poller.register(descriptor, select.POLLIN)
-        self.tell(up=True)
+        if self.watched is not None:
+            poller.register(self.watched, select.POLLIN)
+        self.tell(up=True, pid=os.getpid())
         going = True
         while going and self.status is None:
             for descriptor, _ in poller.poll():
                 if descriptor == self.control:
-                    going = False  # Viva sends nothing here, so it has closed its end, or died
+                    going = self.heed()
+                elif descriptor == self.watched:
+                    going = False  # Viva has died
                 elif descriptor == self.woken:
                     os.read(self.woken, 4096)
-                    going = going and os.getppid() == self.viva
+                    going = going and self.viva in (None, os.getppid())
                     self.reap()
                 elif not self.drain(descriptor):
                     poller.unregister(descriptor)
@@ -104,6 +160,17 @@ class _Supervisor:
         self.tell(worker=self.status, output=texts, cut=cut)
         self.tell(left=self.kill())
         os._exit(0)
+
+    def heed(self) -> bool:
+        """Do what Viva asks for; return False if it has closed its end, or died."""
+        try:
+            asked = os.read(self.control, 1)
+        except OSError:
+            return False
+        if asked == TERMINATE:
+            with contextlib.suppress(OSError):
+                os.killpg(self.worker, signal.SIGTERM)
+        return asked == TERMINATE
 
     def drain(self, descriptor: int) -> bool:
         """Read the available output, keep its end, and return False if there was none."""
@@ -132,15 +199,19 @@ class _Supervisor:
     def kill(self) -> list[int]:
         """Kill the agent and all its descendants; return the ids of those that could not be killed.
 
+        The supervisors of other runs, which were forked from this agent's process, go on.
+
         Only own children are killed: their ids cannot be reused before they are reaped, and the children of dead
         processes become own children.
         """
         pause, until = 0.0005, time.monotonic() + KILL_SECONDS
-        if not _LINUX:
+        if not is_linux:
             with contextlib.suppress(OSError):
                 os.killpg(self.worker, signal.SIGKILL)
         while self.reap():
-            left = _children() if _LINUX else [self.worker]
+            left = [pid for pid in children() if not _is_other_run(pid)] if is_linux else [self.worker]
+            if not left:
+                return []
             if time.monotonic() > until:
                 return left
             for pid in left:
@@ -157,13 +228,36 @@ class _Supervisor:
             return
 
 
-def _children() -> list[int]:
+def children() -> list[int]:
+    """Return the ids of this process's children."""
     me = os.getpid()
     try:
         with open(f"/proc/self/task/{me}/children") as file:
             return [int(pid) for pid in file.read().split()]
     except OSError:  # a kernel without CONFIG_PROC_CHILDREN
         return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == me]
+
+
+def _is_other_run(pid: int) -> bool:
+    """Return whether a process has the mark of another run than this process: see `forks.py`."""
+    own, other = _mark_of("self"), _mark_of(str(pid))
+    return bool(own and other and own != other)
+
+
+def _mark_of(pid: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return next((item for item in file.read().split(b"\0") if item.startswith(_MARK)), b"")
+    except OSError:
+        return b""
+
+
+def _watch(viva: int) -> int | None:
+    """Return a descriptor that tells when Viva's process ends, if the system has such descriptors."""
+    try:
+        return os.pidfd_open(viva)
+    except (AttributeError, OSError):
+        return None
 
 
 def _parent(pid: str) -> int | None:
@@ -178,40 +272,6 @@ def _prctl(option: int, value: int) -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
-
-
-def _wire_up(out: int, err: int) -> None:
-    """Set up an empty input, and outputs that only the supervisor reads, separate from the agent's replies."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((null, 0), (out, 1), (err, 2)):
-        os.dup2(source, target)
-    if null > 2:
-        os.close(null)
-    sys.stdout = sys.__stdout__ = _stream(1, io.BufferedWriter(_file(1)))  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _stream(2, _file(2))  # type: ignore[misc]
-    import faulthandler
-
-    faulthandler.enable(2, all_threads=False)
-
-
-def _stream(descriptor: int, below: Any) -> Any:
-    """Return a stream that writes the last output before the agent dies: stdout by line, stderr at once."""
-    return io.TextIOWrapper(
-        below, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=descriptor == 2
-    )
-
-
-def _file(descriptor: int) -> Any:
-    return io.FileIO(descriptor, "w", closefd=False)
-
-
-def _limit(memory: int | None, files: int | None) -> None:
-    import resource
-
-    if files is not None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    if memory is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def _out_of_the_way(descriptor: int) -> int:

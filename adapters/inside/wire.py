@@ -9,14 +9,19 @@ from typing import Any
 # Bound before the agent's code can replace them.
 _read, _write, _loads = os.read, os.write, json.loads
 
-LIMIT = 32 * 1024 * 1024
+LIMIT = 64 * 1024 * 1024
 """Maximum size of one frame in bytes; a longer reply is an error of the agent, and Viva does not read more."""
 
 
 def receive(descriptor: int) -> dict[str, Any] | None:
     """Return the next frame, or None if the other side is gone."""
-    head = _exactly(descriptor, 4)
-    body = None if head is None else _exactly(descriptor, int.from_bytes(head, "big"))
+    return receive_rest(descriptor, b"")
+
+
+def receive_rest(descriptor: int, head: bytes) -> dict[str, Any] | None:
+    """Return the frame whose first bytes, at most four, were read; None if the other side is gone."""
+    more = _exactly(descriptor, 4 - len(head))
+    body = None if more is None else _exactly(descriptor, int.from_bytes(head + more, "big"))
     return None if body is None else _loads(body)
 
 

@@ -1,25 +1,33 @@
 """Runs in the agent's process: answers requests one after another, on the thread and event loop that the agent expects.
 
+It first imports the agent's module. Then it stands ready: to be forked for each run, where that is safe, or to serve a
+run itself.
+
 The main thread runs a plain agent, or the only event loop of an asynchronous one. A second thread listens to Viva, so
 that a hung agent can still be closed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
 import json
 import os
 import queue
+import signal
 import sys
 import threading
+from _thread import start_new_thread  # before a library can replace it
 from collections.abc import Callable
 from typing import Any
 
-from . import frameworks, rules, stand_ins
+from . import forks, frameworks, rules, stand_ins
 from .agent import load, offered
 from .raised import Home, home_of, in_short, raised_at, text_of
 from .replies import encode, encode_reply
 from .states import UnfitState, offers_state, state_text
+from .surroundings import Noted, set_memory_limit
 from .wire import LIMIT, receive, send
 
 _getpid, _exit, _loads = os.getpid, os._exit, json.loads
@@ -28,8 +36,9 @@ _getpid, _exit, _loads = os.getpid, os._exit, json.loads
 class AgentServer:
     """Serves `load`, `make`, `reply`, `save_state`, `load_state` and `close`."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, memory: int | None, files: int | None) -> None:
         self.descriptor = descriptor
+        self.limits = (memory, files)
         self.me = os.getpid()
         self.requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.post: Callable[[dict[str, Any]], Any] = self.requests.put
@@ -45,25 +54,54 @@ class AgentServer:
 
     def run(self) -> None:
         """Serve until killed."""
-        threading.Thread(target=self.listen, name="viva", daemon=True).start()
-        request = self.requests.get()
+        request = receive(self.descriptor)
+        if request is None:
+            return
         # From here on it is the agent's code that fails; before, it was Viva's, or this machine.
         self.put(encode({"n": 0, "begun": True}))
+        before, notes = forks.open_descriptors(), noted_output()
         importer = stand_ins.install(request["module"])
         try:
             self.module, self.factory = load(request["module"], request["name"])
         except rules.Setup as error:
             self.send(request, setup=error.facts)
-            self.serve()
+            self.serve(None)
         self.home = home_of(request["module"], self.module)
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
         answer["old_import"] = importer.old_import
         answer["file"] = getattr(self.module, "__file__", None)
-        if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
-            self.serve_loop(request, answer)
+        is_async = inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None))
+        if is_async:
+            import asyncio  # noqa: F401 (here rather than in each fork)
+        answer["why_not_forked"] = why_not = forks.why_not(before)
+        printed = end_notes(notes)
         self.send(request, **answer)
-        self.serve()
+        first = self.stand_ready(printed, forkable=not why_not)
+        if is_async:
+            self.serve_loop(first)
+        self.serve(first)
+
+    def stand_ready(self, printed: tuple[bytes, bytes], *, forkable: bool) -> dict[str, Any] | None:
+        """Wait for the first request of a run, and return it; in a fork, where there is none yet, None."""
+        if forkable:
+            forks.ignore_ends_of_runs()
+            gc.collect()
+            gc.freeze()  # what is never collected is not copied either
+        while True:
+            request, files = forks.receive_fork(self.descriptor)
+            if request is None:
+                _exit(0)  # Viva is gone
+            if request["do"] != "fork":
+                if forkable:
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                set_memory_limit(self.limits[0], for_good=True)
+                return request
+            own = forks.fork_run(request, self.descriptor, files, self.limits, printed)
+            if own is not None:
+                self.descriptor, self.me = own, os.getpid()
+                self.put(encode({"n": 0, "begun": True}))
+                return None
 
     def listen(self) -> None:
         while True:
@@ -75,8 +113,9 @@ class AgentServer:
             else:
                 self.post(request)
 
-    def serve(self) -> None:
+    def serve(self, first: dict[str, Any] | None) -> None:
         """Serve a plain agent, always on the main thread."""
+        self.begin_listening(first)
         while True:
             request = self.requests.get()
             self.busy = True
@@ -112,14 +151,19 @@ class AgentServer:
         except Exception as error:
             return None, error
 
-    def serve_loop(self, loaded: dict[str, Any], answer: dict[str, Any]) -> None:
+    def begin_listening(self, first: dict[str, Any] | None) -> None:
+        if first is not None:
+            self.post(first)
+        start_new_thread(self.listen, ())
+
+    def serve_loop(self, first: dict[str, Any] | None) -> None:
         """Serve an asynchronous agent, always on this loop, which runs on between the calls."""
         import asyncio
 
         self.loop = loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         self.post = lambda request: loop.call_soon_threadsafe(self.begin, request)
-        self.send(loaded, **answer)
+        self.begin_listening(first)
         while True:
             loop.run_forever()
 
@@ -148,6 +192,9 @@ class AgentServer:
             cancelled = type(error).__name__ == "CancelledError"
             words = "it cancelled its own task" if cancelled else in_short(error)
             raise RuntimeError(words) from error
+
+    def begin_run(self, request: dict[str, Any]) -> Any:
+        forks.change_environment(request)
 
     def make(self, request: dict[str, Any]) -> Any:
         given = offered(request)
@@ -211,3 +258,28 @@ class AgentServer:
                 send(self.descriptor, frame)
         except OSError:
             _exit(1)  # the agent has closed the connection
+
+
+def noted_output() -> tuple[Noted | None, Noted | None]:
+    """Begin to keep what is printed; return the files that do so."""
+    found = []
+    for stream in (sys.stdout, sys.stderr):
+        file: Any = getattr(stream, "buffer", None)
+        file = getattr(file, "raw", file)
+        found.append(file if isinstance(file, Noted) else None)
+        if found[-1] is not None:
+            found[-1].kept = bytearray()
+    return found[0], found[1]
+
+
+def end_notes(files: tuple[Noted | None, Noted | None]) -> tuple[bytes, bytes]:
+    """Return what was printed since `noted_output`, and keep no more."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the agent's own stream
+            stream.flush()
+    texts = []
+    for file in files:
+        texts.append(b"" if file is None or file.kept is None else bytes(file.kept))
+        if file is not None:
+            file.kept = None
+    return texts[0], texts[1]

@@ -133,8 +133,11 @@ class Resources:
         await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
-        """Release the sandbox and connections."""
+        """Release the sandbox, connections, and the processes of agents that stand ready."""
         await self.judge.close()
+        for agent in self.agents.values():
+            if agent.release is not None:
+                await asyncio.to_thread(agent.release)
         examiner = self.examiner_model
         if examiner is not None and examiner not in self.judge.models:
             await examiner.close()
@@ -170,10 +173,7 @@ async def build_resources(
         SandboxError: the sandbox failed.
     """
     papers = [case for case in cases if case is not None]
-    loaded = {
-        spec: given.agents.get(spec) or load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb)
-        for spec in agents
-    }
+    loaded = {spec: given.agents.get(spec) or load_with(options, spec) for spec in agents}
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
     notices: list[str] = []
     if loaded:
@@ -203,6 +203,15 @@ async def build_resources(
         prompts={**examiner.prompts, **judge.prompts},
         role_limits=parse_role_limits(options.max_output_tokens, options.model_seconds),
     )
+
+
+def load_with(options: Options, spec: str) -> LoadedAgent:
+    """Load the agent that `spec` names, as the options say.
+
+    Raises:
+        SetupError: as `load_agent`.
+    """
+    return load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb, permissions=options.permissions)
 
 
 def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:

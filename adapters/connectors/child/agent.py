@@ -15,9 +15,11 @@ from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import in_words
 from viva.adapters.connectors.child.location import Location
 from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
+from viva.adapters.connectors.child.ready import ReadyProcesses, started_in
 from viva.adapters.connectors.spec import connector_meant
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.machine import MORE_THREADS
+from viva.adapters.observed import read_observed
 from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
@@ -40,6 +42,7 @@ class ChildAgent(ConnectedAgent):
     """One agent in one process. It has the methods of a VirtualUser, and a subclass for each agent."""
 
     location: ClassVar[Location]
+    ready: ClassVar[ReadyProcesses]
 
     def __init__(
         self,
@@ -60,7 +63,7 @@ class ChildAgent(ConnectedAgent):
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
-        """Start the process and construct the agent there.
+        """Construct the agent in a process that stands ready, or start one.
 
         Raises:
             SetupError: the interpreter does not exist.
@@ -71,10 +74,15 @@ class ChildAgent(ConnectedAgent):
         """
         started = False
         try:
-            await self.start()
+            self._child = await self.ready.take(self._start_ahead)
+            is_ready = self._child is not None
+            where = started_in()
+            if not is_ready:
+                await self.start()
             started = True
             async with time_limit(seconds):
-                await self.load()
+                if not is_ready:
+                    await self._load_here(where)
                 made = await self._ask("make", **self._arguments)
                 folder, self._stateful = made.get("workspace"), made.get("stateful") is True
             if not isinstance(folder, str | None):
@@ -91,6 +99,41 @@ class ChildAgent(ConnectedAgent):
             raise
         self._made = True
         self.workspace = None if folder is None else Path(folder)
+
+    async def _load_here(self, where: dict[str, Any]) -> None:
+        """Import the class in the new process, which is forked for this run and the next ones if it may be."""
+        if not may_fork(await self.load()):
+            self.ready.start_ahead(self._start_ahead)
+            return
+        if self.ready.can_fork or self._child is None:
+            return
+        self.ready.keep(self._child, forks=True, **where)
+        self._child = await self.ready.take(self._start_ahead)
+        if self._child is None:
+            await self.start()
+            await self.load()
+
+    @classmethod
+    async def _start_ahead(cls) -> None:
+        """Start a process for a later run."""
+        await cls("")._stand_ready()
+
+    async def _stand_ready(self) -> dict[str, Any]:
+        """Start a process, import the class there, and keep it for runs; return what `load` does."""
+        where = started_in()
+        try:
+            await self.start()
+            async with asyncio.timeout(LOAD_SECONDS):
+                found = await self.load()
+            if self._child is not None and self._child.answers:
+                self.ready.keep(self._child, forks=may_fork(found), **where)
+                self._child = None
+            return found
+        except TimeoutError:
+            words = f"importing {self.location.module} did not end within {LOAD_SECONDS:g} s"
+            raise AgentTimeout(words) from None
+        finally:
+            await self._end()
 
     async def start(self) -> None:
         """Start the interpreter.
@@ -123,6 +166,8 @@ class ChildAgent(ConnectedAgent):
         text = answer.get("text")
         if isinstance(text, str):
             return text
+        if "observed" in answer:
+            return read_observed(answer["observed"])
         try:
             return decode(Reply, answer.get("reply"))
         except ValueError as error:
@@ -214,11 +259,16 @@ class ChildAgent(ConnectedAgent):
 
 def child_class(location: Location) -> type[ChildAgent]:
     """Return the class of the agents at a location."""
-    return type(location.name, (ChildAgent,), {"location": location})
+    return type(location.name, (ChildAgent,), {"location": location, "ready": ReadyProcesses()})
 
 
-def look(location: Location) -> dict[str, Any]:
-    """Import the class once in a temporary process, so that mistakes are found before the first exam.
+def may_fork(loaded: dict[str, Any]) -> bool:
+    """Return whether a process may be forked, from its answer to `load`."""
+    return loaded.get("why_not_forked") == ""
+
+
+def look(kind: type[ChildAgent]) -> dict[str, Any]:
+    """Import the class once, so that mistakes are found before the first exam; the process then stands ready for it.
 
     Raises:
         SetupError: as in `ChildAgent.load`, or because the import kills or hangs the process.
@@ -228,24 +278,20 @@ def look(location: Location) -> dict[str, Any]:
 
     with ThreadPoolExecutor(1) as thread:
         try:
-            looking = thread.submit(lambda: asyncio.run(_look(location)))
+            looking = thread.submit(lambda: asyncio.run(_look(kind)))
         except RuntimeError as error:
             raise SetupError(f"no process can be started for the agent: {error}. {MORE_THREADS}") from error
         return looking.result()
 
 
-async def _look(location: Location) -> dict[str, Any]:
-    agent = child_class(location)("")
+async def _look(kind: type[ChildAgent]) -> dict[str, Any]:
+    location = kind.location
     try:
-        await agent.start()
-        async with asyncio.timeout(LOAD_SECONDS):
-            return await agent.load()
-    except TimeoutError:
-        raise SetupError(f"importing {location.module} did not end within {LOAD_SECONDS:g} s.") from None
+        return await kind("")._stand_ready()
+    except AgentTimeout as error:
+        raise SetupError(f"{error}.") from None
     except (AgentError, MachineError) as error:
         raise SetupError(f"{location.module} cannot be imported with {location.python}: {error}.") from error
-    finally:
-        await agent._end()
 
 
 def _setup_words(location: Location, facts: dict[str, Any]) -> str:

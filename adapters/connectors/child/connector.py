@@ -16,7 +16,7 @@ from viva.errors import SetupError
 
 
 class ChildConnector:
-    """Checks the class in a temporary process; each exam starts its own process."""
+    """Checks the class in a process that then stands ready; each exam has a process of its own."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `module:Class` or `file.py:Class`, with Viva's interpreter unless `@/path/to/venv` names another.
@@ -32,17 +32,19 @@ class ChildConnector:
         location = replace(location, memory_mb=memory_mb)
         if location.module.endswith(".py"):
             check_file(Path(location.module))
-        found = look(location)
+        kind = child_class(location)
+        found = look(kind)
         search_path = tuple(found.get("path", ()))
         old = found.get("old_import")
         return LoadedAgent(
             spec,
             location.name,
-            child_class(location),
+            kind,
             found.get("version"),
             search_path,
             kind="child",
             notices=(notice(str(old)),) if old else (),
             python=location.python,
             digest=file_digest(found.get("file")),
+            release=kind.ready.release,
         )

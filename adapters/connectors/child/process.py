@@ -15,10 +15,10 @@ import os
 import signal
 import socket
 import time
-from typing import Any
+from typing import Any, Self
 
 from viva.adapters.connectors.child.leftovers import sweep
-from viva.adapters.connectors.child.spawn import Spawned, spawn, starting
+from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, spawn, starting
 from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.machine import MORE_THREADS
@@ -33,6 +33,8 @@ KILL_SECONDS = 4.0
 NOTICE_SECONDS = 2.0
 """Maximum time in which the supervisor reports why the agent's connection broke."""
 NOTICE_LIMIT = 1 << 20
+SEEN_SECONDS = 0.2
+"""Maximum time in which a supervisor that has closed its connection ends; then its id may be another process's."""
 UP_SECONDS = 5.0
 """Maximum time that others wait for an interpreter to start before they start theirs."""
 
@@ -40,9 +42,10 @@ UP_SECONDS = 5.0
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
 """The fields with which any answer can report a failure."""
 ANSWERS = {
-    "load": frozenset({"version", "path", "prefix", "file", "old_import", "setup"}),
+    "load": frozenset({"version", "path", "prefix", "file", "old_import", "why_not_forked", "setup"}),
+    "begin_run": frozenset[str](),
     "make": frozenset({"workspace", "stateful", "setup"}),
-    "reply": frozenset({"reply"}),
+    "reply": frozenset({"reply", "observed"}),
     "save_state": frozenset({"state", "offered"}),
     "load_state": frozenset({"offered"}),
     "close": frozenset[str](),
@@ -71,7 +74,7 @@ class ChildProcess:
         """Number of large frames that a thread is reading."""
         self._ended_with: str | None = None
         """How the process ended, as long as there is data left to read."""
-        self.begun = False
+        self.begun = spawned.begun
         """Whether the agent's code has begun to run there. What failed before was Viva's own code, or the machine."""
         self.busy = False
         """Whether there is an unanswered request, perhaps one for which nobody waits any longer."""
@@ -85,23 +88,29 @@ class ChildProcess:
         """Done when the supervisor has ended."""
         self._notices: dict[str, Any] = {}
         self._closed = False
+        if spawned.begun:
+            self._up.set_result(None)
         self._loop.add_reader(self._control, self._on_control)
 
     @classmethod
-    async def start(cls, python: str, memory_mb: int | None = None) -> ChildProcess:
+    async def start(cls, python: str, memory_mb: int | None = None) -> Self:
         """Start an interpreter, without waiting until it is running.
 
         Raises:
             MachineError: the system has no process, thread, memory or file left for it.
             SetupError: `python` cannot be run.
         """
+        return await cls._start(python, memory_mb)
+
+    @classmethod
+    async def _start(cls, python: str, memory_mb: int | None, program: ProgramStart | None = None) -> Self:
         async with starting():
             # On a thread: on a busy machine, the kernel takes 10 ms or more to start a program.
-            spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb))
+            spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb, program))
             child = None
             try:
                 child = cls(await asyncio.shield(spawning))
-                await asyncio.wait((child._up, child._gone), timeout=UP_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                await child.is_up()
             except asyncio.CancelledError:
                 with contextlib.suppress(OSError):
                     child = child or cls(await spawning)
@@ -148,6 +157,19 @@ class ChildProcess:
                 if not self._closed:
                     self._loop.remove_reader(self._data)
         return answer
+
+    async def is_up(self) -> bool:
+        """Wait a while until Viva's code runs there; return whether it does."""
+        await asyncio.wait((self._up, self._gone), timeout=UP_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        return self._up.done() and not self._gone.done()
+
+    def detach(self) -> Spawned:
+        """Return the process and its connections, for another event loop; this object is closed."""
+        self._closed = True
+        self._loop.remove_reader(self._data)
+        self._loop.remove_reader(self._control)
+        self._forget_first_words()
+        return Spawned(self._process, self._data, self._control, None, self._mark, begun=True)
 
     @property
     def answers(self) -> bool:
@@ -317,10 +339,26 @@ class ChildProcess:
 
     async def _reap(self) -> None:
         until = time.monotonic() + 1.0
+        if self._process is None:
+            await self._see_end()
+            return
         while self._process.poll() is None:
             if time.monotonic() > until:
                 self._process.kill()
             await asyncio.sleep(0.001)
+
+    async def _see_end(self) -> None:
+        """Wait for the end of a supervisor that is not Viva's own child, and kill it if it does not end itself."""
+        pid = self._notices.get("pid")
+        if type(pid) is not int:
+            return
+        with contextlib.suppress(OSError):
+            if not self._gone.done():  # it holds its connection, so it is still that process
+                os.kill(pid, signal.SIGKILL)
+            until = time.monotonic() + SEEN_SECONDS
+            while time.monotonic() < until:
+                os.kill(pid, 0)
+                await asyncio.sleep(0.001)
 
     def _read_first_words(self) -> str:
         if self._first_words is None:

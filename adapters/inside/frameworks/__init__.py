@@ -6,10 +6,16 @@ It runs in Viva's process and in an agent's own one, and imports no framework: w
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import lru_cache
 from typing import Any
 
 _WRAPPERS = {
+    ("claude_agent_sdk", "ClaudeAgentOptions"): "claude_agent:ClaudeAgent",
+    ("claude_agent_sdk", "ClaudeSDKClient"): "claude_agent:ClaudeAgent",
+    ("copilot", "CopilotClient"): "copilot:CopilotAgent",
+    ("copilot", "CopilotSession"): "copilot:CopilotAgent",
+    ("taskweaver", "TaskWeaverApp"): "taskweaver:TaskWeaverAgent",
     ("langgraph", "Pregel"): "langchain:LangChainAgent",
     ("langgraph", "PregelProtocol"): "langchain:LangChainAgent",
     ("langgraph", "StateGraph"): "langchain:LangChainAgent",
@@ -28,7 +34,8 @@ _WRAPPERS = {
 """The module of a class, or its first part, and its name; to the module beside this one and the class that wraps it."""
 KNOWN = (
     "AutoGen agents and teams, LangGraph graphs, LangChain runnables, LlamaIndex agents and agent workflows, agents of "
-    "the OpenAI Agents SDK, Pydantic AI agents"
+    "the OpenAI Agents SDK, Pydantic AI agents, options of the Claude Agent SDK, sessions of the Copilot SDK and "
+    "TaskWeaver applications"
 )
 """What is recognized, for messages."""
 
@@ -82,3 +89,10 @@ def adopted(made: Any, given: dict[str, Any]) -> Any:
     """
     adapter = adapter_of(made, shared=False)
     return made if adapter is None else adapter(**given)
+
+
+def folder_of(agent: Any) -> Any:
+    """Return the folder in which a framework's session works that an adapter of the user's keeps; None without one."""
+    if "taskweaver" not in sys.modules:
+        return None
+    return importlib.import_module(f"{__name__}.taskweaver").folder_of_session(agent)
