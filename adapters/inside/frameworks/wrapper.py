@@ -85,6 +85,10 @@ class Steps:
         """Note the end of a step."""
         draft.update(fields, seconds=max(0.0, time.time() - draft["started"]))
 
+    def drop(self, draft: dict[str, Any]) -> None:
+        """Forget a step that will begin again."""
+        self._drafts = [other for other in self._drafts if other is not draft]
+
     def hold(self, draft: dict[str, Any]) -> None:
         """Leave a step for a later reply, if it has not ended until the next one: it waits for the user."""
         self._held.append(draft)
