@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.assistants.opened import AGENTS, opened, processes_with
+from tests.adapters.assistants.opened import AGENTS, kill_with, opened, processes_with
 from tests.environments import folder_of
 from tests.messages_server import Hangs, MessagesServer, Play, Refused, Request, Says, results, said
 from viva.adapters import StepKind
@@ -139,6 +139,17 @@ async def test_a_program_that_dies_is_told_with_the_end_of_what_it_printed(tmp_p
     async with opened(spec_of("made"), workspace, cli=str(program)) as session:
         with pytest.raises(AgentError, match=r"(?s)exit code 3|no such flag"):
             await session.reply("write", 60)
+
+
+async def test_a_program_that_is_killed_while_it_works_ends_the_reply(tmp_path: Path, workspace: Path) -> None:
+    mark = f"mark-{tmp_path.name}-{id(workspace)}"
+    async with opened(spec_of("marked"), workspace, mark=mark) as session:
+        await session.reply("say one", 60)
+        asked = asyncio.ensure_future(session.reply("hang", 60))
+        await asyncio.sleep(1)
+        kill_with(mark, "claude")
+        with pytest.raises(AgentError, match=r"(?i)exit code|ended without a result"):
+            await asked
 
 
 async def test_a_run_that_hangs_ends_with_its_processes(tmp_path: Path, workspace: Path) -> None:

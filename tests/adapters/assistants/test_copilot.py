@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.assistants.opened import AGENTS, opened, processes_with
+from tests.adapters.assistants.opened import AGENTS, kill_with, opened, processes_with
 from tests.environments import program_of
 from tests.model_server import Answer, ModelServer, Request, Stall, ToolCall, Unauthorized, said_by
 from viva.adapters import StepKind
@@ -129,6 +129,18 @@ async def test_a_program_that_dies_is_told_with_the_end_of_what_it_printed(tmp_p
     async with opened(spec_of("other_program"), workspace, cli=str(program)) as session:
         with pytest.raises(AgentError, match=r"(?s)exited with code 3.*no such flag"):
             await session.reply("write", 60)
+
+
+async def test_a_program_that_is_killed_while_it_works_ends_the_reply(tmp_path: Path, workspace: Path) -> None:
+    mark = f"mark-{tmp_path.name}-{id(workspace)}"
+    async with opened(spec_of("marked"), workspace, isolate=True, dies=True, mark=mark) as session:
+        await session.reply("say one", 60)
+        asked = asyncio.ensure_future(session.reply("hang", 60))
+        await asyncio.sleep(1)
+        kill_with(mark, "copilot")
+        with pytest.raises(AgentError, match=r"(?i)connection|closed|exit|process"):
+            await asked
+    assert not processes_with(mark)
 
 
 @pytest.mark.parametrize("isolate", [False, True])
