@@ -59,6 +59,14 @@ class ConnectedAgent:
         """
         raise NotImplementedError
 
+    def facts(self) -> Mapping[str, str]:
+        """Return what its connector has found out about the agent since it was opened, by name, for `viva doctor`."""
+        return {}
+
+    def so_far(self) -> str:
+        """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
+        return ""
+
 
 def maker_of(factory: Any) -> Any:
     """Return what makes the agents for a class, a function or a framework's object; see `rules.maker_of`.
