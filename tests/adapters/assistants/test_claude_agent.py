@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.assistants.opened import AGENTS, kill_with, opened, processes_with
+from tests.adapters.assistants.shop_server import ShopServer
 from tests.environments import folder_of
 from tests.messages_server import Hangs, MessagesServer, Play, Refused, Request, Says, results, said
 from viva.adapters import StepKind
@@ -41,6 +42,9 @@ def model(request: Request) -> Play:
         return (
             Says("I cannot.") if done else Says("", (("toolu_read", "Write", {"file_path": "b.txt", "content": "x"}),))
         )
+    if word == "price":
+        call = ("toolu_price", "mcp__shop__price", {"of": "tea"})
+        return Says("It costs 3.") if done else Says("", (call,))
     if word == "refuse":
         return Refused(401)
     if word == "hang":
@@ -99,6 +103,16 @@ async def test_the_steps_of_a_sub_agent_are_below_the_call_that_started_it(works
     assert "Found." in str(task.result)
     assert (found.tool, found.result, found.parent_id, found.agent) == ("Bash", "found", task.id, "general-purpose")
     assert reply.usage.input_tokens == 400
+
+
+async def test_the_servers_of_the_case_are_the_agents_without_a_line_for_it(workspace: Path) -> None:
+    with ShopServer() as shop:
+        async with opened(spec_of("unasked"), workspace, mcp_servers=[{"name": "shop", "url": shop.url}]) as session:
+            reply = await session.reply("price", 60)
+    (step,) = reply.steps
+    assert (step.tool, step.tool_input, step.error) == ("mcp__shop__price", {"of": "tea"}, None)
+    assert "tea costs 3" in str(step.result)
+    assert shop.called == [{"name": "price", "arguments": {"of": "tea"}}]
 
 
 async def test_a_tool_that_was_not_permitted_is_a_failed_step(workspace: Path) -> None:
