@@ -1,6 +1,6 @@
 """Makes agents of frameworks examinable as they are: recognizes their objects by their classes, and wraps them.
 
-It runs in Viva's process and in an agent's own one, and imports no framework: whoever has an object has imported it.
+It runs in Viva's process and in an agent's own one. It imports no framework: a framework whose object exists is there.
 """
 
 from __future__ import annotations
