@@ -20,7 +20,7 @@ from viva.cases import Case
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
-from viva.exam.forking.conversing import hold
+from viva.exam.forking.course import Course
 from viva.exam.forking.fork import Fork
 from viva.exam.judging.exchanges import kept_exchanges
 from viva.exam.judging.unfair import UnfairAttempt, with_earlier
@@ -30,7 +30,7 @@ from viva.exam.record import make_record
 from viva.exam.resources import Resources
 from viva.exam.subscribers import RunHeader
 from viva.exam.versions import versions, viva_version
-from viva.examiner import Examiner
+from viva.examiner import Examiner, converse
 from viva.examiner.conversation import KICK_OFF
 from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
@@ -284,16 +284,17 @@ async def converse_with_agent(
         if session.workspace not in (None, workspace):
             folder = _resolved(session.workspace)
         copy_data_files(case, folder)
-        transcript = await hold(
+        course = await Course.begin(
             examiner,
             session,
-            WatchedSession(session, health),
-            limits,
             run.journal,
             lambda round_: keep(round_, folder),
             fork=run.fork,
             states=not options.no_states,
         )
+        agent_watched, seen = WatchedSession(session, health), session.environment.take
+        transcript = await converse(course.examiner, agent_watched, limits, course.keep, seen, course.earlier)
+        transcript = course.noted(transcript)
     except AgentError as error:  # it left nothing that the data files could be put into, or cannot load a state
         transcript = Transcript(
             kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault=Fault.TARGET

@@ -12,6 +12,7 @@ from viva.errors import SetupError, SharedSetupError
 from viva.exam.forking.states import stored_state
 from viva.examiner import Examiner
 from viva.examiner.continuing import ContinuingExaminer
+from viva.examiner.conversation import ExaminerError
 from viva.journal.kept_files import names_in, read_sound
 from viva.journal.reader import StoredRun
 from viva.journal.writer import JournalWriter, encode_data
@@ -69,15 +70,17 @@ class Fork:
             keep: Stores a round there.
 
         Raises:
-            SetupError: the state cannot be read.
+            SetupError: the state cannot be read, or the examiner cannot continue this conversation.
             SharedSetupError: there is no state, or the agent cannot load one, although it is wanted.
             AgentError: the agent failed to load the state.
-            ExaminerError: the examiner cannot continue this conversation.
         """
         going_on = ContinuingExaminer(examiner, self.before)
         if await self._by_state(session):
             self.used = "state"
-            await going_on.recall_all()
+            try:
+                await going_on.recall_all()
+            except ExaminerError as error:
+                raise SetupError(f"{self.stored.id} cannot be continued: {error}.") from error
             for round_ in self.before:
                 _copy_files(round_, self.stored, journal)
                 await keep(round_)
