@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from viva.adapters import contract_messages as mistakes
 from viva.adapters.environment import EnvironmentLog
-from viva.adapters.inside import rules
+from viva.adapters.inside import frameworks, rules
 from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
@@ -57,6 +57,23 @@ class ConnectedAgent:
         """
         raise NotImplementedError
 
+    def facts(self) -> Mapping[str, str]:
+        """Return what its connector has found out about the agent since it was opened, by name, for `viva doctor`."""
+        return {}
+
+    def so_far(self) -> str:
+        """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
+        return ""
+
+
+def maker_of(factory: Any) -> Any:
+    """Return what makes the agents for a class, a function or a framework's object; see `rules.maker_of`.
+
+    Raises:
+        SetupError: the framework's object cannot be examined as it is.
+    """
+    return _keep(rules.maker_of, factory)
+
 
 def check_factory(factory: Any) -> None:
     """Check that a class has the methods of an agent; the result of a function is checked when it is called.
@@ -86,6 +103,15 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
     if given.get("workspace") is not None:
         make_folder(given["workspace"])
     return given
+
+
+def adopted(made: Any, arguments: AgentArguments) -> Any:
+    """Return the agent for what a factory made: the wrapper of a framework's object, or the object itself.
+
+    Raises:
+        SetupError: the framework's object cannot be examined as it is.
+    """
+    return _keep(frameworks.adopted, made, {name: getattr(arguments, name) for name in rules.OFFERED})
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:

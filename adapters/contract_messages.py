@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NO_METHOD = (
-    "{} has no get_reply_from_agent(message) method, so it cannot be examined. See `viva docs write-an-adapter`."
+    "{} has no get_reply_from_agent(message) method, so it cannot be examined{}. See `viva docs write-an-adapter`."
 )
+KNOWN = ", and is none of the objects that are examined as they are ({})"
 WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See `viva docs write-an-adapter`."
 
 
@@ -24,10 +25,15 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
     if "missing" in facts:
         return _missing([str(found) for found in facts["classes"]], module, name, suffix)
     if "no_method" in facts:
-        return NO_METHOD.format(facts["no_method"])
+        return NO_METHOD.format(facts["no_method"], KNOWN.format(facts["known"]) if facts.get("known") else "")
     if "wants" in facts:
         return WANTS.format(facts["of"], ", ".join(facts["wants"]), ", ".join(facts["offered"]))
-    return f"{name} in {module} is not a class, so it cannot make an agent."
+    if "needs" in facts:
+        return f"{name or 'the object'} in {module or 'your code'} cannot be examined as it is: {facts['needs']}."
+    return (
+        f"{name} in {module} is not a class or function that can make an agent, nor one of the objects that are "
+        f"examined as they are ({facts.get('known')}); it is a {facts.get('kind')}. See `viva docs agents`."
+    )
 
 
 def _missing(classes: Sequence[str], module: str, name: str, suffix: str) -> str:

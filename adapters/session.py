@@ -16,6 +16,7 @@ from viva.adapters.contract import (
     AgentArguments,
     AgentFactory,
     ConnectedAgent,
+    adopted,
     arguments_for,
     as_reply,
     check_agent,
@@ -201,7 +202,7 @@ class AgentSession:
         if isinstance(self.agent, VirtualUser):
             fault = self.agent._viva_fault
         if fault is None:
-            return AgentTimeout(words)
+            return AgentTimeout(f"{words}{self.agent.so_far() if isinstance(self.agent, ConnectedAgent) else ''}")
         # The call was being retried when the time ran out: the previous failure is more informative.
         return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 
@@ -264,7 +265,7 @@ async def open_session(
     gone = ""
 
     def construct() -> Any:
-        made = factory(**keywords)
+        made = adopted(factory(**keywords), arguments)
         if given_up:  # nobody waits any longer, so its resources are released here
             made.close()
         return made

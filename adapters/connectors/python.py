@@ -13,8 +13,9 @@ from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import describe
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.connectors.spec import agent_label, class_of, connector_meant
-from viva.adapters.contract import check_factory
+from viva.adapters.contract import check_factory, maker_of
 from viva.adapters.inside import rules
+from viva.adapters.inside.frameworks import KNOWN
 from viva.adapters.inside.raised import home_of
 from viva.adapters.old_imports import old_imports
 from viva.adapters.virtual_user import VirtualUser
@@ -70,14 +71,16 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
     Raises:
         SetupError: the object cannot make an agent.
     """
+    given = factory
+    factory = maker_of(factory)
     if not callable(factory):
         raise SetupError(
-            f"{factory!r:.80} cannot make an agent, and each exam requires a new one: pass a class, or a function that "
-            "returns an agent."
+            f"{factory!r:.80} cannot make an agent, and each exam requires a new one: pass a class, a function that "
+            f"returns an agent, or one of the objects that are examined as they are ({KNOWN})."
         )
-    factory = rules.maker_of(factory)
     check_factory(factory)
-    module = sys.modules.get(getattr(factory, "__module__", None) or "")
+    # The class of a framework's object is in the framework, and says nothing about the agent's own code.
+    module = sys.modules.get(getattr(given, "__module__", None) or "") if callable(given) else None
     home = None if module is None else home_of(module.__name__, module)
     version = rules.version(module, factory)
     digest = file_digest(getattr(module, "__file__", None))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
-from viva.adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR, is_agent_file
+from viva.adapters.connectors.spec import CHILD, OWN_CONNECTOR, is_agent_file
 from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string, is_path
@@ -23,6 +23,8 @@ CONNECTORS = Kind(
     {
         "http": "viva.adapters.connectors.http.connector:HttpConnector",
         "https": "viva.adapters.connectors.http.connector:HttpConnector",
+        "cmd": "viva.adapters.connectors.command.connector:CommandConnector",
+        "cmd+plain": "viva.adapters.connectors.command.connector:CommandConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
     },
@@ -33,8 +35,6 @@ BY_FORM = {
     "child": "viva.adapters.connectors.child.connector:ChildConnector",
 }
 """The connectors for SPECs that name a class. No name before a colon selects them, as it could be a module's name."""
-RESERVED = {"cmd": "a command"}
-"""Names of planned connectors; they do not refer to modules, although Python has one called `cmd`."""
 
 
 def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> LoadedAgent:
@@ -72,11 +72,6 @@ def _named_connector(spec: str) -> str | None:
     name, colon, _ = spec.partition(":")
     if name in CONNECTORS.builtin and colon:
         return name
-    if name in RESERVED and colon:
-        raise SetupError(
-            f"{spec!r}: agents behind {RESERVED[name]} are not supported yet. Use {FORMS}. "
-            f"To use your own module called {name}, name its file: {name}.py:Class."
-        )
     if not colon:
         return None
     if name and not is_path(name) and is_announced(CONNECTORS, name):

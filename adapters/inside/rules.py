@@ -13,6 +13,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from . import frameworks
+from .made_later import is_made_later, made_later
+
 OFFERED = ("task_description", "app_dir", "config_var", "workspace")
 """The keyword arguments that an adapter can have."""
 
@@ -29,24 +32,30 @@ def factory_of(module: Any, name: str, base: Any) -> Any:
     """Return the module's attribute `name`: a class of agents, or another callable that makes one.
 
     Raises:
-        Setup: `missing` (with the existing classes), `no_class` or `no_method`.
+        Setup: `missing` (with the existing classes), `no_class`, `no_method` or `needs`.
     """
     factory = getattr(module, name, None) if name else None
     if factory is None:
         raise Setup(missing=name, classes=_classes(module))
-    if not callable(factory):
-        raise Setup(no_class=name)
     factory = maker_of(factory)
+    if not callable(factory):
+        raise Setup(no_class=name, kind=_kind(factory), known=frameworks.KNOWN)
     check_factory(factory, base)
     return factory
 
 
 def maker_of(factory: Any) -> Any:
-    """Return a class of agents for a plain function that answers a message; anything else is returned unchanged.
+    """Return a class of agents for a framework's object, for a plain function that answers a message, and for an
+    asynchronous function that makes an agent; anything else is returned unchanged.
 
     A function that makes an agent has no required parameters but those that Viva offers, and one that answers has
     exactly one other: the message.
+
+    Raises:
+        Setup: `needs`.
     """
+    if (adapter := frameworks.adapter_of(factory)) is not None:
+        return adapter
     if isinstance(factory, type) or hasattr(factory, "get_reply_from_agent"):
         return factory
     try:
@@ -56,7 +65,7 @@ def maker_of(factory: Any) -> Any:
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     wanted = [item for item in parameters if item.default is item.empty and item.kind not in variable]
     if len(wanted) != 1 or wanted[0].name in OFFERED or wanted[0].kind is inspect.Parameter.KEYWORD_ONLY:
-        return factory
+        return made_later(factory) if is_made_later(factory) else factory
     return _answering(factory)
 
 
@@ -82,6 +91,8 @@ def check_factory(factory: Any, base: Any) -> None:
     Raises:
         Setup: `no_method`.
     """
+    if isinstance(factory, type) and frameworks.wrapper_name(factory) is not None:
+        return
     if isinstance(factory, type) or not callable(factory):
         check_agent(factory, base)
 
@@ -94,7 +105,7 @@ def check_agent(agent: Any, base: Any) -> None:
     """
     method = getattr(agent, "get_reply_from_agent", None)
     if not callable(method) or getattr(method, "__func__", method) is base.get_reply_from_agent:
-        raise Setup(no_method=agent.__name__ if isinstance(agent, type) else type(agent).__name__)
+        raise Setup(no_method=_kind(agent), known=frameworks.KNOWN)
 
 
 def version(module: Any, factory: Any) -> str | None:
@@ -143,11 +154,17 @@ def workspace(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> str | N
 
 
 def _classes(module: Any) -> list[str]:
+    """Return the names of the classes of agents in a module, and of objects of a framework."""
     return [
         key
         for key, value in list(vars(module).items())  # a module may import more when it is asked
-        if isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser"
+        if (isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser")
+        or (not isinstance(value, type) and frameworks.wrapper_name(value) is not None)
     ]
+
+
+def _kind(agent: Any) -> str:
+    return agent.__name__ if isinstance(agent, type) else type(agent).__name__
 
 
 def _parameters(function: Any) -> tuple[inspect.Parameter, ...]:

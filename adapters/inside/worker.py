@@ -22,7 +22,7 @@ from _thread import start_new_thread  # before a library can replace it
 from collections.abc import Callable
 from typing import Any
 
-from . import forks, rules, stand_ins
+from . import forks, frameworks, rules, stand_ins
 from .agent import load, offered
 from .raised import Home, home_of, in_short, raised_at, text_of
 from .replies import encode, encode_reply
@@ -198,7 +198,7 @@ class AgentServer:
 
     def make(self, request: dict[str, Any]) -> Any:
         given = offered(request)
-        self.agent = self.factory(**rules.arguments(self.factory, given))
+        self.agent = frameworks.adopted(self.factory(**rules.arguments(self.factory, given)), given)
         rules.check_agent(self.agent, stand_ins.VirtualUser)
         self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
         folder = rules.workspace(self.agent, given["workspace"], self.tell)

@@ -6,6 +6,7 @@ The SDK itself reads whatever a server sends, and follows it anywhere. This modu
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient
@@ -24,14 +25,20 @@ _EITHER_FORMAT = 32 + zlib.MAX_WBITS
 _OF_ENCODED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
+StreamEnd = Callable[[bytearray, int], bool]
+"""Tells from what was received of an event stream, and how much of it came last, whether the answer has ended."""
+
+
 class BoundedHttp(DefaultAsyncHttpxClient):
     """An HTTP client that reads each response whole, within `LONGEST_RESPONSE`."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, stream_end: StreamEnd | None = None, **options: Any) -> None:
         """Args:
+        stream_end: Where to stop reading an event stream whose server leaves the connection open.
         options: As the client of the SDK takes them.
         """
         super().__init__(headers={"Accept-Encoding": "gzip"}, **options)
+        self._stream_end = stream_end
 
     async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
         """Send a request, and return the whole response, which is read and decompressed.
@@ -46,7 +53,7 @@ class BoundedHttp(DefaultAsyncHttpxClient):
             response = await super().send(request, stream=True, **options)
             try:
                 if not response.has_redirect_location:
-                    return _whole(response, await _read(response))
+                    return _whole(response, await _read(response, self._stream_end))
             finally:
                 await response.aclose()
             request = _checked(request, response.next_request)
@@ -75,7 +82,7 @@ def _whole(response: Any, content: bytes) -> Any:
     )
 
 
-async def _read(response: Any) -> bytes:
+async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:
     """Read a response, and decompress it piece by piece.
 
     Raises:
@@ -87,8 +94,11 @@ async def _read(response: Any) -> bytes:
         raise ProtocolError(f"it has the encoding {one_line(encoding, 40)!r}, which was not asked for")
     unpack = None if encoding in ("", "identity") else zlib.decompressobj(_EITHER_FORMAT)
     content, sent = bytearray(), 0
+    streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    ends = stream_end if streams else None
     async for piece in response.aiter_raw():
         sent += len(piece)
+        before = len(content)
         if unpack is None:
             content += piece
         else:
@@ -98,6 +108,8 @@ async def _read(response: Any) -> bytes:
                 raise ProtocolError(f"it is not {encoding}, as it says") from error
         if max(sent, len(content)) > LONGEST_RESPONSE:
             raise ModelAnswerError(f"the response is longer than {LONGEST_RESPONSE:,} bytes")
+        if ends is not None and ends(content, len(content) - before):
+            break
     return bytes(content)
 
 

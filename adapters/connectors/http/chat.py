@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from viva.adapters.connectors.http.chat_stream import merged
+from viva.adapters.connectors.http.event_streams import has_ended, is_stream
 from viva.adapters.connectors.http.keys import key_for
 from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
@@ -15,8 +18,12 @@ from viva.models.chat_protocol import read_response
 from viva.models.prices import price
 from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
 from viva.recordings.chat_messages import read_call, read_content
+from viva.records.bounded_json import LARGE
 from viva.records.text import storable
 from viva.records.transcript import Reply, Step, StepKind, Usage
+
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+"""What asks for an event stream."""
 
 
 class ChatAgent(VirtualUser):
@@ -31,6 +38,8 @@ class ChatAgent(VirtualUser):
     """The key; None for the one of the environment."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Further headers of each request."""
+    stream: ClassVar[bool] = False
+    """Whether to ask for event streams. An answer that is one is read in any case."""
 
     def __init__(
         self,
@@ -44,7 +53,7 @@ class ChatAgent(VirtualUser):
 
         super().__init__(task_description, app_dir, config_var)
         # No time-out of the SDK: the session's limit applies, which ends as `timeout` instead of a broken connection.
-        http = BoundedHttp(timeout=None)
+        http = BoundedHttp(timeout=None, stream_end=has_ended)
         self._client = AsyncOpenAI(
             base_url=self.url,
             api_key=self.key or key_for(self.url),
@@ -109,12 +118,24 @@ class ChatAgent(VirtualUser):
                 model=self.model,
                 messages=messages,  # type: ignore[arg-type]
                 extra_headers=None if parent is None else {"traceparent": parent},
+                extra_body=STREAMED if self.stream else None,
             )
         except Exception as error:
             found = own_error(error)
             raise found from found.__cause__
-        completion = await read_response(response.http_response.content)
+        body = response.http_response.content
+        if is_stream(response.http_response.headers.get("content-type", ""), body):
+            body = merged(body) if len(body) <= LARGE else await asyncio.to_thread(merged, body)
+        completion = await read_response(body)
         return completion.message, completion.usage
+
+    def save_state(self) -> dict[str, Any]:
+        """Return the history, which is all that the endpoint knows of the conversation."""
+        return {"messages": list(self._messages)}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from a stored history."""
+        self._messages = list(state["messages"])
 
     async def close(self) -> None:
         """Close the connections."""
@@ -123,7 +144,7 @@ class ChatAgent(VirtualUser):
     def _steps(self, answer: Mapping[str, Any]) -> tuple[Step, ...]:
         self._calls += 1
         steps = []
-        if thought := answer.get("reasoning_content"):
+        if thought := answer.get("reasoning_content") or answer.get("reasoning"):
             steps.append(Step(f"m{self._calls}.think", StepKind.THINK, thought=str(thought), model=self.model))
         calls, legacy = answer.get("tool_calls"), answer.get("function_call")
         made = [*(calls if isinstance(calls, list) else ()), *([legacy] if legacy is not None else ())]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from viva.adapters.connectors.agent_file import AgentFile, ConnectorKeys
 from viva.adapters.connectors.http.chat import ChatAgent
-from viva.adapters.connectors.http.keys import key_for
+from viva.adapters.connectors.http.json_api import JsonAgent, JsonApi
+from viva.adapters.connectors.http.json_keys import (
+    EventKeys,
+    OpeningKeys,
+    ReplyKeys,
+    RequestKeys,
+    sends,
+    template_mistakes,
+)
+from viva.adapters.connectors.http.keys import NO_KEY, key_for
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.errors import SetupError
 from viva.models.address import shown_address, why_unreachable
@@ -20,13 +29,31 @@ class HttpKeys(ConnectorKeys):
     """The keys of an agent file with `connector: http`."""
 
     url: str = Field(min_length=1)
-    """The address: `http(s)://host/v1`."""
+    """The address: `http(s)://host/v1`; `${NAME}` stands for the value of an environment variable."""
     model: str | None = Field(default=None, min_length=1)
     """The model, by which the server knows the agent."""
+    api: Literal["chat", "json"] = "chat"
+    """What the server speaks: OpenAI's chat protocol, or JSON of its own, which the keys below describe."""
+    stream: bool = False
+    """Whether to ask for event streams. An API of its own is asked by its `request`."""
     key_env: str | None = None
     """The name of the environment variable with the key. The default is `VIVA_AGENT_API_KEY`."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Further headers of each request; `${NAME}` stands for the value of an environment variable."""
+    request: RequestKeys | None = None
+    """How a message is sent."""
+    reply: ReplyKeys | None = None
+    """Where an answer holds the reply."""
+    events: EventKeys | None = None
+    """Which events make up the reply, if answers are event streams."""
+    open: OpeningKeys | None = None
+    """What is sent before the first message."""
+    close: RequestKeys | None = None
+    """What is sent after the last message."""
+
+
+JSON_KEYS = ("request", "reply", "events", "open", "close")
+"""The keys of `api: json` alone."""
 
 
 class HttpConnector:
@@ -55,16 +82,63 @@ class HttpConnector:
             SetupError: the address is none, or a key is missing or cannot be sent.
         """
         keys = file.keys
+        url = keys.url
+        if file.file is not None:
+            url = file.expanded(keys.url, "url")
+            _check_url(url, f"{file.where('url')}: {shown_address(url)!r}")
+        _check_together(file)
+        headers = {name: file.expanded(value, "headers", name) for name, value in keys.headers.items()}
+        key = file.secret(keys.key_env, "key_env") if keys.key_env is not None else None
+        look_there = partial(look, url)
+        if keys.api == "json":
+            factory = _json_agent(file, url, key, headers)
+            return LoadedAgent(file.spec, file.label, factory, kind="http", model=keys.model, look=look_there)
+        members = {"url": url, "model": keys.model, "key": key or key_for(url), "headers": headers}
+        chat = type("ChatAgent", (ChatAgent,), {**members, "stream": keys.stream})
+        return LoadedAgent(file.spec, keys.model or "", chat, kind="http", model=keys.model, look=look_there)
+
+
+def _check_together(file: AgentFile[HttpKeys]) -> None:
+    """Check that the keys fit the API.
+
+    Raises:
+        SetupError: a key is missing, or belongs to another API.
+    """
+    keys = file.keys
+    if keys.api != "json":
         if keys.model is None:
             raise file.mistake("model is missing: name one of the endpoint's models")
-        if file.file is not None:
-            _check_url(keys.url, f"{file.where('url')}: {shown_address(keys.url)!r}")
-        key = file.secret(keys.key_env, "key_env") if keys.key_env is not None else key_for(keys.url)
-        headers = {name: file.expanded(value, "headers", name) for name, value in keys.headers.items()}
-        members = {"url": keys.url, "model": keys.model, "key": key, "headers": headers}
-        factory = type("ChatAgent", (ChatAgent,), members)
-        look_there = partial(look, keys.url)
-        return LoadedAgent(file.spec, keys.model, factory, kind="http", model=keys.model, look=look_there)
+        for name in JSON_KEYS:
+            if getattr(keys, name) is not None:
+                raise file.mistake(f"{name} describes an API of its own; add api: json", name)
+        return
+    if keys.request is None:
+        raise file.mistake("request is missing: say how a message is sent, with path and body", "api")
+    if keys.stream:
+        raise file.mistake(
+            "stream is for the chat protocol; ask for a stream in request, and describe events", "stream"
+        )
+    requests = {"request": keys.request, "open": keys.open, "close": keys.close}
+    wrong = [each for name, request in requests.items() if request for each in template_mistakes((name,), request)]
+    for path, words in wrong:
+        raise file.mistake(f"{'.'.join(map(str, path))} {words}", *path)
+    if not sends(keys.request, "message", "messages"):
+        raise file.mistake("request does not send the message; put {{ message }} into its body", "request")
+
+
+def _json_agent(file: AgentFile[HttpKeys], url: str, key: str | None, headers: dict[str, str]) -> type[JsonAgent]:
+    keys = file.keys
+    assert keys.request is not None
+    requests = {name: getattr(keys, name) for name in ("request", "open", "close")}
+    for name, request in requests.items():
+        if request is not None and request.headers:
+            known = {each: file.expanded(text, name, "headers", each) for each, text in request.headers.items()}
+            requests[name] = request.model_copy(update={"headers": known})
+    if not any(name.lower() == "authorization" for name in headers):
+        key = key or key_for(url)
+        headers = headers if key == NO_KEY else {**headers, "Authorization": f"Bearer {key}"}
+    api = JsonApi(url, reply=keys.reply or ReplyKeys(), events=keys.events, **requests)
+    return type("JsonAgent", (JsonAgent,), {"api": api, "headers": headers})
 
 
 async def look(url: str) -> None:

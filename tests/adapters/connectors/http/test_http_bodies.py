@@ -47,14 +47,9 @@ async def replies(body: str, content_type: str = "application/json", times: int 
             await session.close()
 
 
-STREAM = 'data: {"choices": [{"delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
-
-
 @pytest.mark.parametrize(
     ("body", "content_type", "words"),
     [
-        (STREAM, "text/event-stream", "an event stream, which was not asked for"),
-        (STREAM, "application/json", "does not follow the protocol"),
         ("<html><body>Sign in</body></html>", "text/html", "a web page: '<html>"),
         ("<html><body>Sign in</body></html>", "application/json", "most addresses end in /v1"),
         ("hello", "text/plain", "not JSON: 'hello'"),

@@ -1,0 +1,68 @@
+"""Makes agents of frameworks examinable as they are: recognizes their objects by their classes, and wraps them.
+
+It runs in Viva's process and in an agent's own one, and imports no framework: whoever has an object has imported it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from typing import Any
+
+_WRAPPERS = {
+    ("langgraph", "Pregel"): "langchain:LangChainAgent",
+    ("langgraph", "PregelProtocol"): "langchain:LangChainAgent",
+    ("langgraph", "StateGraph"): "langchain:LangChainAgent",
+    ("langchain_core", "Runnable"): "langchain:LangChainAgent",
+    ("pydantic_ai", "AbstractAgent"): "pydantic_ai:PydanticAIAgent",
+    ("pydantic_ai", "Agent"): "pydantic_ai:PydanticAIAgent",
+}
+"""The first part of the module of a class, and its name, to the module beside this one and the class that wraps it."""
+KNOWN = "LangGraph graphs, LangChain runnables and Pydantic AI agents"
+"""What is recognized, for messages."""
+
+
+def wrapper_name(thing: Any) -> str | None:
+    """Return the name of the wrapper for an object of a framework, or for a class of such objects; None for others."""
+    return _name_for(thing if isinstance(thing, type) else type(thing))
+
+
+@lru_cache(maxsize=256)
+def _name_for(kind: type) -> str | None:
+    if hasattr(kind, "get_reply_from_agent"):
+        return None
+    for base in kind.__mro__:
+        module = str(getattr(base, "__module__", ""))
+        found = _WRAPPERS.get((module.partition(".")[0], base.__name__)) or _WRAPPERS.get((module, base.__name__))
+        if found is not None:
+            return found
+    return None
+
+
+def adapter_of(thing: Any) -> Any:
+    """Return a class of agents for an object of a framework; None if it is not one.
+
+    Raises:
+        Setup: `needs`: the object cannot be examined as it is.
+    """
+    name = None if isinstance(thing, type) else wrapper_name(thing)
+    if name is None:
+        return None
+    module, _, own = name.partition(":")
+    wrapper = getattr(importlib.import_module(f"{__name__}.{module}"), own)
+    wrapper.check(thing)
+    return type(str(getattr(thing, "name", None) or type(thing).__name__), (wrapper,), {"target": thing})
+
+
+def adopted(made: Any, given: dict[str, Any]) -> Any:
+    """Return the agent for what a factory made: for an object of a framework its wrapper, otherwise the object itself.
+
+    Args:
+        made: What the factory returned.
+        given: The arguments of an adapter.
+
+    Raises:
+        Setup: as in `adapter_of`.
+    """
+    adapter = adapter_of(made)
+    return made if adapter is None else adapter(**given)
