@@ -45,7 +45,7 @@ ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "file", "old_import", "why_not_forked", "setup"}),
     "begin_run": frozenset[str](),
     "make": frozenset({"workspace", "stateful", "setup"}),
-    "reply": frozenset({"reply"}),
+    "reply": frozenset({"reply", "observed"}),
     "save_state": frozenset({"state", "offered"}),
     "load_state": frozenset({"offered"}),
     "close": frozenset[str](),

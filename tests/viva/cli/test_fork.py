@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,42 @@ def replies(run: StoredRun) -> list[str | None]:
     return [round_.agent for round_ in run.transcript.rounds]
 
 
+ACP_AGENT = """
+import json, os, re, sys
+FOLDER, forgetful = sys.argv[1], "--forgetful" in sys.argv
+names = iter(range(10**6))
+def stored(name):
+    with open(os.path.join(FOLDER, name)) as file:
+        return json.load(file)
+def keep(total, name=None):
+    name = name or f"{os.getpid()}-{next(names)}"
+    with open(os.path.join(FOLDER, name), "w") as file:
+        json.dump(total, file)
+    return name
+def write(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params, result = asked.get("method"), asked.get("params", {}), {}
+    if method == "initialize":
+        able = {"sessionCapabilities": {"fork": {}}}
+        result = {"protocolVersion": 1, "agentCapabilities": able, "agentInfo": {"name": "sums", "version": "1"}}
+    elif method == "session/new":
+        result = {"sessionId": keep(0)}
+    elif method == "session/fork":
+        result = {"sessionId": keep(stored(params["sessionId"]))}
+    elif method == "session/prompt":
+        name = params["sessionId"]
+        total = 0 if forgetful else stored(name)
+        total += sum(int(number) for number in re.findall(r"add (-?\\d+)", params["prompt"][0]["text"]))
+        keep(total, name)
+        said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"The sum is {total}."}}
+        write(method="session/update", params={"sessionId": name, "update": said})
+        result = {"stopReason": "end_turn"}
+    if "id" in asked:
+        write(id=asked["id"], result=result)
+"""
+
 ALL = 15
 BEFORE = 1 + 2
 """The points of the first 25 rounds."""
@@ -147,6 +184,21 @@ def test_a_careful_agent_goes_on_and_a_forgetful_one_fails_from_the_fork_on(
     (note,) = forked.transcript.notes
     assert note.startswith(f"forked from {origin.id} after round 25, ")
     assert ("replayed" in note) == (by == "replay")
+
+
+@pytest.mark.parametrize(("flag", "points"), [("", ALL), (" --forgetful", BEFORE)])
+def test_a_coding_agent_goes_on_in_a_fork_of_its_session(agents: Desk, flag: str, points: int) -> None:
+    (agents.folder / "sums.py").write_text(ACP_AGENT)
+    spec = f"acp:{sys.executable} {agents.folder / 'sums.py'} {agents.folder / 'sessions'}"
+    record = agents.run("sum_1_to_50", "--agent", spec)
+    assert record["points"] == ALL
+    more = ("--against", spec + flag, "--sandbox", "process", "--out", "forked")
+    agents.viva("replay", "journal", "--fork-at", "25", *more, expect=0)
+    (forked,) = read_runs(agents.folder / "forked")
+    assert forked.record is not None
+    assert forked.record.points == points
+    assert forked.record.setting.forked_from["by"] == "state"
+    assert replies(forked)[24:26] == ["The sum is 325.", "The sum is 26." if flag else "The sum is 351."]
 
 
 @pytest.mark.parametrize("by", ["state", "replay"])
