@@ -23,6 +23,8 @@ from viva.cases.mcp_servers.reader import OFFER
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
+from viva.exam.forking.course import Course
+from viva.exam.forking.fork import Fork
 from viva.exam.judging.exchanges import kept_exchanges
 from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
@@ -81,6 +83,8 @@ class ExamRun:
     """The primary first."""
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare."""
+    fork: Fork | None = None
+    """The point from which a stored conversation is continued."""
     earlier: tuple[UnfairAttempt, ...] = ()
     """Earlier attempts at this run in which the examiner was at fault."""
 
@@ -127,6 +131,9 @@ async def examine(
 
     with keep_printed() as printed:
         transcript, agent_folder = await converse_with_agent(run, agent, examiner, workspace, keep)
+    if run.fork is not None:
+        setting = replace(setting, forked_from=run.fork.origin)
+        run.append("setting", setting)
     if agent_folder is not None and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
@@ -313,14 +320,18 @@ async def _converse(
         if session.workspace not in (None, workspace):
             folder = _resolved(session.workspace)
         copy_data_files(case, folder)
-        transcript = await converse(
+        course = await Course.begin(
             examiner,
-            WatchedSession(session, health),
-            limits,
+            session,
+            run.journal,
             lambda round_: keep(round_, folder),
-            log.take,
+            fork=run.fork,
+            states=not run.resources.options.no_states,
         )
-    except AgentError as error:  # it left nothing that the data files could be put into
+        watched = WatchedSession(session, health)
+        transcript = await converse(course.examiner, watched, limits, course.keep, log.take, course.earlier)
+        transcript = course.noted(transcript)
+    except AgentError as error:  # it left nothing that the data files could be put into, or cannot load a state
         transcript = Transcript(
             kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault=Fault.TARGET
         )
@@ -373,6 +384,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_of(case),
+        forked_from={} if run.fork is None else run.fork.origin,
         persona=persona,
         strategy=strategy,
         judge=judge.kind,

@@ -368,6 +368,14 @@ class Options:
         value=Value.SECONDS,
         metavar="SECONDS",
     )
+    no_states: bool = option(
+        False,
+        "--no-states",
+        Part.AGENT,
+        "Do not keep the agent's state after each round, if its adapter offers it.",
+        may_change=True,
+        value=Value.FLAG,
+    )
     isolate: bool = option(
         False,
         "--isolate",

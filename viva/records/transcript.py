@@ -385,6 +385,8 @@ class Round:
     """The time that the agent took for the reply."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the source reported about this round."""
+    state: str | None = None
+    """The file with the agent's state after this round, in the journal's folder; None if the agent offers none."""
 
     def __post_init__(self) -> None:
         """Drop what older versions wrote in place of a reply: checks must not find Viva's words among the agent's."""
