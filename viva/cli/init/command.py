@@ -172,7 +172,12 @@ def ci(agent: str | None, cases: str | None, force: bool) -> None:
         text = line.join(before)
     write_files({WORKFLOW: text}, force=force)
     worked = try_once("viva", "cases", "check", cases)
-    _ended(worked, f"set VIVA_SOURCE in {WORKFLOW}", "commit it, and open a pull request", "viva docs ci")
+    _ended(
+        worked,
+        f"say in {WORKFLOW} where Viva comes from (its first line marked `yours`)",
+        "commit it, and open a pull request",
+        "viva docs ci",
+    )
 
 
 def _scalar(text: str) -> str:

@@ -58,7 +58,9 @@ def look_at(url: str) -> FoundAddress:
     root = f"{url.split('://')[0]}://{urlsplit(url).netloc}"
     tried: list[str] = []
     near = url.rstrip("/")
-    for candidate in dict.fromkeys((url, f"{near}/models", near + DOCUMENT, *(root + path for path in (*CARDS, DOCUMENT)))):
+    for candidate in dict.fromkeys(
+        (url, f"{near}/models", near + DOCUMENT, *(root + path for path in (*CARDS, DOCUMENT)))
+    ):
         document = _read(candidate, tried)
         if (kind := _kind(document)) is not None:
             assert isinstance(document, dict)
