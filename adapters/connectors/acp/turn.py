@@ -124,7 +124,8 @@ class TurnLog:
     @property
     def text(self) -> str:
         """Return what the agent has said since its last reply; its messages are separate paragraphs."""
-        return "\n\n".join("".join(parts).strip("\n") for parts in self._texts)
+        texts = ["".join(parts) for parts in self._texts]
+        return texts[0] if len(texts) == 1 else "\n\n".join(text.strip("\n") for text in texts)
 
     def _say(self, update: Mapping[str, Any]) -> None:
         message = ("text", update.get("messageId"))
