@@ -118,9 +118,10 @@ class ChatAgent(VirtualUser):
             # Raw, because the SDK would build objects from every value on the event loop, without checking any.
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self.model,
-                messages=messages,  # type: ignore[arg-type]
+                messages=(),
                 extra_headers=None if parent is None else {"traceparent": parent},
-                extra_body=STREAMED if self.stream else None,
+                # The SDK looks at each value of `messages`, on the event loop: a millisecond for each earlier message.
+                extra_body={"messages": messages, **(STREAMED if self.stream else {})},
             )
         except Exception as error:
             found = own_error(error)
