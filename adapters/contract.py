@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from viva.adapters import contract_messages as mistakes
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside import frameworks, rules
+from viva.adapters.inside.observed import ObservedReply
+from viva.adapters.observed import completed
 from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
@@ -56,6 +58,14 @@ class ConnectedAgent:
             AgentError: the construction failed.
         """
         raise NotImplementedError
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what its connector has found out about the agent since it was opened, by name, for `viva doctor`."""
+        return {}
+
+    def so_far(self) -> str:
+        """Return what is known of a reply that is not complete, in words that continue a sentence; empty if nothing."""
+        return ""
 
 
 def maker_of(factory: Any) -> Any:
@@ -143,6 +153,8 @@ def as_reply(answer: object, keys: Keys) -> Reply:
     """
     if isinstance(answer, str):
         return Reply(keys.hide(_text(answer)))
+    if isinstance(answer, ObservedReply):
+        answer = completed(answer)
     if not isinstance(answer, Reply):
         raise AgentError(f"get_reply_from_agent returned {type(answer).__name__}, not text or a Reply")
     if not isinstance(answer.text, str):

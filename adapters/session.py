@@ -202,7 +202,7 @@ class AgentSession:
         if isinstance(self.agent, VirtualUser):
             fault = self.agent._viva_fault
         if fault is None:
-            return AgentTimeout(words)
+            return AgentTimeout(f"{words}{self.agent.so_far() if isinstance(self.agent, ConnectedAgent) else ''}")
         # The call was being retried when the time ran out: the previous failure is more informative.
         return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 

@@ -14,6 +14,7 @@ from bench.table import show
 BENCHES = {
     "rounds": "time per round",
     "child_door": "an agent in its own process",
+    "connectors": "each connector: a round, opening, closing",
     "collector": "observing a session, by event",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
@@ -48,7 +49,9 @@ def main(arguments: list[str] | None = None) -> None:
         against.main(arguments[1:])
         return
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
-    parser.add_argument("--write", action="store_true", help="with suite: also write its figures and plot into docs/")
+    parser.add_argument(
+        "--write", action="store_true", help="with suite or connectors: also write its figures into docs/"
+    )
     names: list[str] = parser.parse_args(arguments).names
     for name in names:
         if name not in BENCHES:

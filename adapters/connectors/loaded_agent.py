@@ -39,6 +39,8 @@ class LoadedAgent:
     """The first 12 hex digits of the SHA-256 of the file with its class; None if it has none that could be read."""
     look: Callable[[], Awaitable[None]] | None = None
     """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
+    permit: Callable[[LoadedAgent, str], LoadedAgent] | None = None
+    """Returns an agent under another policy (`allow`, `deny`, `ask-case`); None for one that asks for nothing."""
 
     release: Callable[[], None] | None = None
     """Ends what stands ready for further runs; the agent can still be used."""

@@ -11,7 +11,8 @@ from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
-    "an agent file (path/to/file.yaml), replay:JOURNAL, or example:NAME"
+    "cmd:COMMAND, cmd+plain:COMMAND, acp:COMMAND, taskweaver:PROJECT, an agent file (path/to/file.yaml), "
+    "replay:JOURNAL, or example:NAME"
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
@@ -19,7 +20,7 @@ CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOT
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
-SCHEMES = ("http", "https", "replay", "example")
+SCHEMES = ("http", "https", "cmd", "cmd+plain", "acp", "taskweaver", "replay", "example")
 """What stands before the first colon of the built-in forms that name no class."""
 FILE_ENDINGS = (".yaml", ".yml")
 """The endings of agent files."""
@@ -74,7 +75,8 @@ def is_agent_file(spec: str) -> bool:
 def agent_label(spec: str) -> str:
     """Return a short form of a SPEC for reports.
 
-    It is the class, the model, the example, the name of an agent file without its ending, or the journal of a replay.
+    It is the class, the model, the example, a command without its folders, the name of an agent file without its
+    ending, or the journal of a replay.
     """
     scheme, _, rest = spec.partition(":")
     if scheme in ("http", "https"):
@@ -83,6 +85,8 @@ def agent_label(spec: str) -> str:
     elif scheme == "replay":
         journal, _, run = rest.rpartition("#")
         label = f"replay:{run if journal else rest.rstrip('/').rpartition('/')[2]}"
+    elif scheme in ("cmd", "cmd+plain", "acp"):
+        label = " ".join(PurePath(word).name or word for word in rest.split())
     elif scheme not in SCHEMES and is_agent_file(spec):
         label = PurePath(spec).stem
     elif match := CHILD.fullmatch(spec):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
-from viva.adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR, is_agent_file
+from viva.adapters.connectors.spec import CHILD, OWN_CONNECTOR, is_agent_file
 from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string, is_path
@@ -23,8 +23,12 @@ CONNECTORS = Kind(
     {
         "http": "viva.adapters.connectors.http.connector:HttpConnector",
         "https": "viva.adapters.connectors.http.connector:HttpConnector",
+        "acp": "viva.adapters.connectors.acp.connector:AcpConnector",
+        "cmd": "viva.adapters.connectors.command.connector:CommandConnector",
+        "cmd+plain": "viva.adapters.connectors.command.connector:CommandConnector",
         "replay": "viva.adapters.connectors.replay:ReplayConnector",
         "example": "viva.adapters.connectors.example:ExampleConnector",
+        "taskweaver": "viva.adapters.connectors.taskweaver:TaskWeaverConnector",
     },
 )
 """The connectors that the text before the first colon of a SPEC selects."""
@@ -33,11 +37,11 @@ BY_FORM = {
     "child": "viva.adapters.connectors.child.connector:ChildConnector",
 }
 """The connectors for SPECs that name a class. No name before a colon selects them, as it could be a module's name."""
-RESERVED = {"cmd": "a command"}
-"""Names of planned connectors; they do not refer to modules, although Python has one called `cmd`."""
 
 
-def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> LoadedAgent:
+def load_agent(
+    spec: str, *, isolate: bool = False, memory_mb: int | None = None, permissions: str | None = None
+) -> LoadedAgent:
     """Load the agent that `spec` names.
 
     Args:
@@ -46,11 +50,17 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
             its connector.
         isolate: Whether a class that would run in Viva's process runs in its own process, with Viva's interpreter.
         memory_mb: Maximum address space of each process of an agent that runs in its own process, in MiB.
+        permissions: What an agent is answered that asks for permissions, instead of what its file says.
 
     Raises:
         SetupError: there is no such module, file, class, connector or interpreter, or it has no
             `get_reply_from_agent`.
     """
+    agent = _load(spec, isolate=isolate, memory_mb=memory_mb)
+    return agent if permissions is None or agent.permit is None else agent.permit(agent, permissions)
+
+
+def _load(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
     name = _named_connector(spec)
     if name is None and is_agent_file(spec):
         return _load_file(spec, isolate=isolate, memory_mb=memory_mb)
@@ -72,11 +82,6 @@ def _named_connector(spec: str) -> str | None:
     name, colon, _ = spec.partition(":")
     if name in CONNECTORS.builtin and colon:
         return name
-    if name in RESERVED and colon:
-        raise SetupError(
-            f"{spec!r}: agents behind {RESERVED[name]} are not supported yet. Use {FORMS}. "
-            f"To use your own module called {name}, name its file: {name}.py:Class."
-        )
     if not colon:
         return None
     if name and not is_path(name) and is_announced(CONNECTORS, name):

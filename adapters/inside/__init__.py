@@ -14,11 +14,17 @@ def main(options: str) -> None:
 
     Args:
         options: JSON with `control` and `data`, the descriptors of two inherited sockets; `memory`, the maximum address
-            space in bytes, or null; `files`, the soft limit of open files to restore, or null.
+            space in bytes, or null; `files`, the soft limit of open files to restore, or null; `program`, if the agent
+            is a program and not a class (see `program.py`).
     """
+    given = json.loads(options)
+    if given.get("program") is not None:
+        from .program import become_program
+
+        become_program(given)
+
     from .supervisor import fork_worker
 
-    given = json.loads(options)
     data = fork_worker(given["control"], given["data"], given["memory"], given["files"])
     sys.argv = [""]
 

@@ -8,6 +8,7 @@ import json
 import os
 from typing import Any
 
+from .observed import ObservedReply
 from .stand_ins import Step, Usage
 
 _dumps = json.dumps  # bound before the agent's code runs, which might replace it
@@ -24,6 +25,8 @@ def encode_reply(number: int, answer: Any) -> bytes:
     """Return the frame for one reply, or for why it is not a reply, in the words of `adapters/contract.py`."""
     if isinstance(answer, str):
         return encode({"n": number, "text": str(answer)})
+    if isinstance(answer, ObservedReply):
+        return encode({"n": number, "observed": clean(answer)})
     if not all(hasattr(answer, name) for name in ("text", "steps", "usage", "images")):
         return _wrong(number, f"{type(answer).__name__}, not text or a Reply")
     if not isinstance(answer.text, str):

@@ -146,6 +146,8 @@ def takes_verbose(method: Callable[..., Any]) -> bool:
 def workspace(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> str | None:
     """Return the agent's own folder, or else Viva's, which `tell` then sets."""
     folder = getattr(agent, "workspace", None)
+    if folder is None:
+        folder = frameworks.folder_of(agent)
     if folder is None and ours is not None:
         folder = ours
         with contextlib.suppress(AttributeError):  # an object with fixed attributes cannot use it

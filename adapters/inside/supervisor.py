@@ -15,11 +15,14 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from .surroundings import TAIL, limit, set_memory_limit, wire_up
 from .wire import send
 
+TERMINATE = b"T"
+"""What Viva sends to ask the agent's process group to end."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
@@ -37,8 +40,26 @@ class Forked:
         """What the import has printed to stdout and stderr."""
 
 
-def fork_worker(control: int, data: int, memory: int | None, files: int | None, forked: Forked | None = None) -> int:
-    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor."""
+def fork_worker(
+    control: int,
+    data: int,
+    memory: int | None,
+    files: int | None,
+    forked: Forked | None = None,
+    wire: Callable[[int, int], None] | None = None,
+    theirs: Sequence[int] = (),
+) -> int:
+    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor.
+
+    Args:
+        control: The descriptor of the supervisor's socket to Viva.
+        data: The descriptor of the worker's socket to Viva.
+        memory: Maximum address space of each process, in bytes.
+        files: The soft limit of open files to restore.
+        forked: What differs for one that is forked from a process with the agent's module.
+        wire: Sets up the worker's standard streams; it gets the pipes for stdout and stderr to the supervisor.
+        theirs: Further descriptors that belong to the worker alone.
+    """
     if is_linux:
         _prctl(_SET_CHILD_SUBREAPER, 1)
         if forked is None:
@@ -67,14 +88,18 @@ def fork_worker(control: int, data: int, memory: int | None, files: int | None, 
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != supervisor:
                 os._exit(1)
-        wire_up(outputs[0][1], outputs[1][1], streams=forked is None)
+        if wire is None:
+            wire_up(outputs[0][1], outputs[1][1], streams=forked is None)
+        else:
+            wire(outputs[0][1], outputs[1][1])
         for descriptor in (control, woken, wake, *outputs[0], *outputs[1]):
             os.close(descriptor)
         limit(memory, files)
         if forked is not None:
             set_memory_limit(memory, for_good=True)
         return _out_of_the_way(data)
-    os.close(data)
+    for descriptor in (data, *theirs):
+        os.close(descriptor)
     for pair in outputs:
         os.close(pair[1])
         os.set_blocking(pair[0], False)
@@ -117,8 +142,10 @@ class _Supervisor:
         going = True
         while going and self.status is None:
             for descriptor, _ in poller.poll():
-                if descriptor in (self.control, self.watched):
-                    going = False  # Viva sends nothing here, so it has closed its end, or died
+                if descriptor == self.control:
+                    going = self.heed()
+                elif descriptor == self.watched:
+                    going = False  # Viva has died
                 elif descriptor == self.woken:
                     os.read(self.woken, 4096)
                     going = going and self.viva in (None, os.getppid())
@@ -133,6 +160,17 @@ class _Supervisor:
         self.tell(worker=self.status, output=texts, cut=cut)
         self.tell(left=self.kill())
         os._exit(0)
+
+    def heed(self) -> bool:
+        """Do what Viva asks for; return False if it has closed its end, or died."""
+        try:
+            asked = os.read(self.control, 1)
+        except OSError:
+            return False
+        if asked == TERMINATE:
+            with contextlib.suppress(OSError):
+                os.killpg(self.worker, signal.SIGTERM)
+        return asked == TERMINATE
 
     def drain(self, descriptor: int) -> bool:
         """Read the available output, keep its end, and return False if there was none."""

@@ -9,7 +9,7 @@ from typing import Any
 # Bound before the agent's code can replace them.
 _read, _write, _loads = os.read, os.write, json.loads
 
-LIMIT = 32 * 1024 * 1024
+LIMIT = 64 * 1024 * 1024
 """Maximum size of one frame in bytes; a longer reply is an error of the agent, and Viva does not read more."""
 
 

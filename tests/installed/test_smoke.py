@@ -82,6 +82,13 @@ def test_a_type_checker_sees_the_types(installed: Environment, workshop: Worksho
     assert "no_such_name" in errors[1]
 
 
+def test_the_conformance_suite_needs_no_test_file(installed: Environment, tmp_path: Path) -> None:
+    chosen = ("--viva-conformance", "example:careful", "-k", "opens_and_closes or closes_twice or several")
+    done = installed.call("python", "-m", "pytest", "-q", *chosen, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
 def test_the_documentation_is_installed(installed: Environment, tmp_path: Path) -> None:
     listed = installed.call("viva", "docs", cwd=tmp_path)
     assert {line.split()[2] for line in listed.stdout.splitlines()} == {

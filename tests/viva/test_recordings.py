@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, replace
@@ -20,7 +19,7 @@ import pytest
 from tests.recordings import TAU, tau_conversations
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, run_viva
 from viva.journal.kept_files import is_kept_name, read_sound
 from viva.journal.reader import StoredRun, read_records, read_runs
 from viva.journal.writer import FILE, observed_run_id, scan
@@ -545,8 +544,8 @@ def test_gates_hold_recordings_as_they_hold_exams(desk: Desk) -> None:
 def test_a_recording_can_be_piped_in(desk: Desk) -> None:
     talks(desk, [1.0, 0.0])
     with (desk.folder / "talks.jsonl").open() as file:
-        done = subprocess.run(
-            [VIVA, "trace", "chat:/dev/stdin", "--out", "journal", "--quiet"],
+        done = run_viva(
+            *("trace", "chat:/dev/stdin", "--out", "journal", "--quiet"),
             cwd=desk.folder, env=clean_environment(), input=file.read(), capture_output=True, encoding="utf-8",
             timeout=120, check=False,
         )  # fmt: skip

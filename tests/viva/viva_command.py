@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from tests.viva.warm_viva import WarmViva, can_be_warm
 from viva.cli.main import run
 
 VIVA = Path(sysconfig.get_path("scripts")) / "viva"
@@ -59,19 +60,45 @@ def in_a_process(
 ) -> subprocess.CompletedProcess[str]:
     """Run the installed script to its end."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.run(
-        [VIVA, *map(str, arguments)],
-        cwd=cwd,
-        env={**clean_environment(), **(environment or {})},
-        timeout=seconds,
-        **{**streams, **options},
-    )
+    env = {**clean_environment(), **(environment or {})}
+    return run_viva(*arguments, cwd=cwd, env=env, timeout=seconds, **{**streams, **options})
 
 
 def start(*arguments: str | Path | float, cwd: Path, **options: Any) -> subprocess.Popen[str]:
     """Start the installed script and leave it running."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.Popen([VIVA, *map(str, arguments)], cwd=cwd, env=clean_environment(), **{**streams, **options})
+    return start_viva(*arguments, cwd=cwd, env=clean_environment(), **{**streams, **options})
+
+
+def start_viva(*arguments: str | Path | float, **options: Any) -> subprocess.Popen[Any]:
+    """Start the installed script with these options of Popen: warm, unless one of them requires a fresh process."""
+    kind = WarmViva if can_be_warm(options.get("env"), options) else subprocess.Popen
+    return kind([VIVA, *map(str, arguments)], **options)
+
+
+def run_viva(
+    *arguments: str | Path | float,
+    timeout: float | None = None,
+    input: str | bytes | None = None,  # noqa: A002, as subprocess.run calls it
+    capture_output: bool = False,
+    check: bool = False,
+    **options: Any,
+) -> subprocess.CompletedProcess[Any]:
+    """Do with `start_viva` what `subprocess.run` does with Popen."""
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    if capture_output:
+        options["stdout"] = options["stderr"] = subprocess.PIPE
+    with start_viva(*arguments, **options) as process:
+        try:
+            out, errors = process.communicate(input, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+    if check:
+        done.check_returncode()
+    return done
 
 
 def _text_of(stream: io.TextIOWrapper) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
 SandboxFresh = Literal["world", "container"]
+Permissions = Literal["allow", "deny", "ask-case"]
 JudgeKind = Literal["code", "model", "both"]
 EVALUATOR_SECONDS = 600.0
 """Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
@@ -382,6 +383,14 @@ class Options:
         value=Value.COUNT,
         metavar="MIB",
         least=32,
+    )
+    permissions: Permissions | None = option(
+        None,
+        "--permissions",
+        Part.AGENT,
+        "What an agent that asks for permissions (acp:…) is answered. ask-case: what the case's config_var says.",
+        choices=("allow", "deny", "ask-case"),
+        default_words="what the agent file says, else allow",
     )
     concurrency: int = changeable(1)
     """Maximum number of concurrent conversations. Commands declare it themselves, because their defaults differ."""

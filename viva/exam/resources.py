@@ -174,10 +174,7 @@ async def build_resources(
         SandboxError: the sandbox failed.
     """
     papers = [case for case in cases if case is not None]
-    loaded = {
-        spec: given.agents.get(spec) or load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb)
-        for spec in agents
-    }
+    loaded = {spec: given.agents.get(spec) or load_with(options, spec) for spec in agents}
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
     notices: list[str] = []
     if loaded:
@@ -207,6 +204,15 @@ async def build_resources(
         prompts={**examiner.prompts, **judge.prompts},
         role_limits=parse_role_limits(options.max_output_tokens, options.model_seconds),
     )
+
+
+def load_with(options: Options, spec: str) -> LoadedAgent:
+    """Load the agent that `spec` names, as the options say.
+
+    Raises:
+        SetupError: as `load_agent`.
+    """
+    return load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb, permissions=options.permissions)
 
 
 def _check_commands(cases: Sequence[Case], options: Options) -> None:

@@ -1,4 +1,4 @@
-"""The options of the pytest plugin. Everything else is imported only with `--viva-agent`."""
+"""The options of the pytest plugin. Everything else is imported only with an agent to examine or to check."""
 
 from __future__ import annotations
 
@@ -37,17 +37,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME[:…]",
         help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
     )
+    group.addoption(
+        "--viva-conformance",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="Check this agent and its connector with the conformance suite, without a test file. Can be repeated.",
+    )
+    group.addoption(
+        "--viva-conformance-sessions",
+        type=whole(20),
+        metavar="N",
+        help="Sessions over which memory must stay flat (default: 1,000, or what 90 s allow; 20 of an agent that does "
+        "not play the conformance part).",
+    )
+    group.addoption(
+        "--viva-conformance-message",
+        default="Hello. Please answer with one short sentence.",
+        metavar="TEXT",
+        help="What an agent is asked that does not play the conformance part.",
+    )
     group.addoption("--viva-out", metavar="FOLDER", help="The journal's folder (default: a new one under runs/).")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up the exams, if an agent is given.
+    """Set up the exams and the conformance suite, if an agent is given for them.
 
     Raises:
         pytest.UsageError: the options are contradictory.
     """
-    if not config.getoption("viva_agent"):
-        return
-    from viva.pytest_plugin.exams import Exams
+    if config.getoption("viva_agent"):
+        from viva.pytest_plugin.exams import Exams
 
-    config.pluginmanager.register(Exams(config), "viva-exams")
+        config.pluginmanager.register(Exams(config), "viva-exams")
+    if config.getoption("viva_conformance"):
+        from viva.pytest_plugin.conformance.host import register
+
+        register(config)

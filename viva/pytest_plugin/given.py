@@ -22,15 +22,19 @@ from viva.records.text import one_line, printable
 from viva.suites.request import holds_request
 
 
-def agent_labels(specs: Sequence[str]) -> dict[str, str]:
+def agent_labels(specs: Sequence[str], option: str = "--viva-agent") -> dict[str, str]:
     """Return a short name for each agent, by its SPEC: the class or model; the SPEC itself where that is ambiguous.
+
+    Args:
+        specs: The agents.
+        option: The option with which they were given.
 
     Raises:
         pytest.UsageError: an agent is given twice.
     """
     if len(set(specs)) < len(specs):
         raise pytest.UsageError(
-            "viva: the same --viva-agent is given twice; use --viva-trials to test an agent several times. Agents in "
+            f"viva: the same {option} is given twice; use --viva-trials to test an agent several times. Agents in "
             "`addopts` and on the command line are tested together."
         )
     short = {spec: agent_label(spec) for spec in specs}

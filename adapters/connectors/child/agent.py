@@ -19,6 +19,7 @@ from viva.adapters.connectors.child.ready import ReadyProcesses, started_in
 from viva.adapters.connectors.spec import connector_meant
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.machine import MORE_THREADS
+from viva.adapters.observed import read_observed
 from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
@@ -165,6 +166,8 @@ class ChildAgent(ConnectedAgent):
         text = answer.get("text")
         if isinstance(text, str):
             return text
+        if "observed" in answer:
+            return read_observed(answer["observed"])
         try:
             return decode(Reply, answer.get("reply"))
         except ValueError as error:

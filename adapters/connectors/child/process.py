@@ -15,10 +15,10 @@ import os
 import signal
 import socket
 import time
-from typing import Any
+from typing import Any, Self
 
 from viva.adapters.connectors.child.leftovers import sweep
-from viva.adapters.connectors.child.spawn import Spawned, spawn, starting
+from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, spawn, starting
 from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.machine import MORE_THREADS
@@ -45,7 +45,7 @@ ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "file", "old_import", "why_not_forked", "setup"}),
     "begin_run": frozenset[str](),
     "make": frozenset({"workspace", "stateful", "setup"}),
-    "reply": frozenset({"reply"}),
+    "reply": frozenset({"reply", "observed"}),
     "save_state": frozenset({"state", "offered"}),
     "load_state": frozenset({"offered"}),
     "close": frozenset[str](),
@@ -93,16 +93,20 @@ class ChildProcess:
         self._loop.add_reader(self._control, self._on_control)
 
     @classmethod
-    async def start(cls, python: str, memory_mb: int | None = None) -> ChildProcess:
+    async def start(cls, python: str, memory_mb: int | None = None) -> Self:
         """Start an interpreter, without waiting until it is running.
 
         Raises:
             MachineError: the system has no process, thread, memory or file left for it.
             SetupError: `python` cannot be run.
         """
+        return await cls._start(python, memory_mb)
+
+    @classmethod
+    async def _start(cls, python: str, memory_mb: int | None, program: ProgramStart | None = None) -> Self:
         async with starting():
             # On a thread: on a busy machine, the kernel takes 10 ms or more to start a program.
-            spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb))
+            spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb, program))
             child = None
             try:
                 child = cls(await asyncio.shield(spawning))

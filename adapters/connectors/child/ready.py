@@ -19,12 +19,14 @@ from typing import Any
 
 from viva.adapters.connectors.child.leftovers import MARK
 from viva.adapters.connectors.child.process import UP_SECONDS, ChildEnded, ChildProcess
-from viva.adapters.connectors.child.spawn import Spawned, environment, fork, starting
+from viva.adapters.connectors.child.spawn import TRACE_PARENT, Spawned, environment, fork, starting
 from viva.errors import AgentError, SetupError
 
 MOST_AGENTS = 8
 """Maximum number of agents whose processes stand ready at once: each takes memory."""
 END_SECONDS = 2.0
+OF_A_RUN = frozenset({TRACE_PARENT, MARK})
+"""The variables that each run has of its own."""
 
 StartAhead = Callable[[], Awaitable[None]]
 
@@ -84,7 +86,8 @@ class ReadyProcesses:
         if waiting is None:
             return None
         _note_use(self)
-        if waiting.folder != _current_folder():
+        if waiting.folder != _current_folder() or not _is_current(waiting.environment):
+            # The import may have looked at either: an address in a variable, a file beside it.
             await asyncio.to_thread(self._drop, waiting)
             return None
         forks = waiting is self._to_fork
@@ -166,6 +169,13 @@ class ReadyProcesses:
 def started_in() -> dict[str, Any]:
     """Return where and with what a process is started now, for `ReadyProcesses.keep`."""
     return {"folder": _current_folder(), "started_with": environment()}
+
+
+def _is_current(before: dict[str, str]) -> bool:
+    """Return whether the environment is what it was, but for what each run has of its own."""
+    return {name: value for name, value in before.items() if name not in OF_A_RUN} == {
+        name: value for name, value in os.environ.items() if name not in OF_A_RUN
+    }
 
 
 def _changes(before: dict[str, str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import secrets
 import socket
 import subprocess
 import tempfile
+import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -56,23 +57,50 @@ class Spawned:
     begun: bool = False
     """Whether it has imported the agent's module."""
 
+    streams: tuple[int, ...] = ()
+    """Viva's ends of a program's stdin and stdout, or of its terminal."""
+
     def close(self) -> None:
         """Close the connections; the supervisor then kills the agent with all its descendants."""
         self.data.close()
         self.control.close()
         if self.words is not None:
             os.close(self.words)
+        for each in self.streams:
+            os.close(each)
 
 
-def spawn(python: str, memory_mb: int | None) -> Spawned:
+@dataclass(frozen=True, slots=True)
+class ProgramStart:
+    """A program that an interpreter is to become, instead of running an agent's class."""
+
+    path: str
+    """The executable file."""
+    arguments: tuple[str, ...]
+    """All of them, the program's name first."""
+    folder: str
+    variables: Mapping[str, str]
+    """Variables to set in its environment."""
+    terminal: tuple[int, int] | None = None
+    """The rows and columns of the terminal that it runs in; None for pipes."""
+    merge: bool = False
+    """Whether its stderr goes where its stdout goes."""
+
+
+def spawn(python: str, memory_mb: int | None, program: ProgramStart | None = None) -> Spawned:
     """Start an interpreter. This blocks until the kernel has started the program, not until the interpreter runs.
+
+    Args:
+        python: The interpreter. If it is to become a program, only its standard library is used.
+        memory_mb: Maximum address space of each of the agent's processes.
+        program: The program that it is to become.
 
     Raises:
         OSError: `python` cannot be run, or there is no process or file left.
     """
     files = _usual_files()
     try:
-        return _spawn_with(python, memory_mb, files)
+        return _spawn_with(python, memory_mb, files, program)
     except OSError as error:
         if error.errno != errno.EMFILE:
             raise
@@ -80,29 +108,84 @@ def spawn(python: str, memory_mb: int | None) -> Spawned:
         # get the usual limit back, because select(2) and programs that close all possible files rely on it.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (MANY_FILES if hard == resource.RLIM_INFINITY else hard, hard))
-        return _spawn_with(python, memory_mb, files)
+        return _spawn_with(python, memory_mb, files, program)
 
 
-def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
-    with contextlib.ExitStack() as ours, connected(ours) as (data, control, its_data, its_control):
+def _spawn_with(python: str, memory_mb: int | None, files: int, program: ProgramStart | None) -> Spawned:
+    with (
+        contextlib.ExitStack() as ours,
+        contextlib.ExitStack() as theirs,
+        connected(ours) as (data, control, its_data, its_control),
+    ):
         words = ours.enter_context(tempfile.TemporaryFile())
         kept = os.dup(words.fileno())
         ours.callback(os.close, kept)
         mark = secrets.token_hex(12)
         memory = None if memory_mb is None else memory_mb << 20
-        options = {"control": its_control.fileno(), "data": its_data.fileno(), "memory": memory, "files": files}
+        options: dict[str, Any] = {"memory": memory, "files": files}
+        options |= {"control": its_control.fileno(), "data": its_data.fileno()}
+        streams: tuple[int, ...] = ()
+        if program is not None:
+            streams, options["program"] = _connect(program, ours, theirs)
+        # A program gets the user's PYTHON* settings; the interpreter that becomes it does not.
+        flags = () if program is None else ("-I", "-S")
+        inherited = {its_control.fileno(), its_data.fileno()}
+        if program is not None:
+            inherited |= {options["program"]["stdin"], options["program"]["stdout"]}
         process = subprocess.Popen(
-            [python, "-c", _BOOT, str(INSIDE), json.dumps(options)],
+            [python, *flags, "-c", _BOOT, str(INSIDE), json.dumps(options)],
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
             env={**environment(), MARK: mark},
-            pass_fds=(its_control.fileno(), its_data.fileno()),
+            pass_fds=sorted(inherited),
             start_new_session=True,  # Viva handles Ctrl-C
         )
         words.close()
         ours.pop_all()
-        return Spawned(process, data, control, kept, mark)
+        return Spawned(process, data, control, kept, mark, streams=streams)
+
+
+def _connect(
+    program: ProgramStart, ours: contextlib.ExitStack, theirs: contextlib.ExitStack
+) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """Return Viva's ends of a program's streams, and how `adapters/inside/program.py` starts it."""
+    if program.terminal is None:
+        stdin, our_stdin = os.pipe()
+        theirs.callback(os.close, stdin)
+        ours.callback(os.close, our_stdin)
+        our_stdout, stdout = os.pipe()
+        theirs.callback(os.close, stdout)
+        ours.callback(os.close, our_stdout)
+        streams: tuple[int, ...] = (our_stdin, our_stdout)
+    else:
+        terminal, stdin = open_terminal(*program.terminal)
+        theirs.callback(os.close, stdin)
+        ours.callback(os.close, terminal)
+        stdout, streams = stdin, (terminal,)
+    for each in streams:
+        os.set_blocking(each, False)
+    return streams, {
+        "path": program.path,
+        "arguments": program.arguments,
+        "folder": program.folder,
+        "variables": dict(program.variables),
+        "stdin": stdin,
+        "stdout": stdout,
+        "terminal": program.terminal is not None,
+        "stderr": program.merge,
+    }
+
+
+def open_terminal(rows: int, columns: int) -> tuple[int, int]:
+    """Return both ends of a new terminal that repeats nothing that is typed, of this size; Viva's end first."""
+    terminal, side = os.openpty()
+    settings = termios.tcgetattr(side)
+    settings[3] &= ~(termios.ECHO | termios.ECHONL)
+    settings[1] &= ~termios.ONLCR
+    termios.tcsetattr(side, termios.TCSANOW, settings)
+    termios.tcsetwinsize(side, (rows, columns))
+    return terminal, side
 
 
 def fork(ready: Spawned, changes: Mapping[str, Any]) -> Spawned:

@@ -63,7 +63,7 @@ def merged(body: bytes) -> bytes:
     """Return the completion that a stream of chunks makes, as JSON.
 
     Raises:
-        ProtocolError: an event is no JSON or reports an error, or the stream ended before the answer did.
+        ProtocolError: an event is not JSON or reports an error, or the stream ended before the answer did.
         ModelAnswerError: there are too many events.
     """
     message, finished, chunks, usage = _Message(), False, 0, None

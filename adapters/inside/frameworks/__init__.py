@@ -6,10 +6,16 @@ It runs in Viva's process and in an agent's own one, and imports no framework: w
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import lru_cache
 from typing import Any
 
 _WRAPPERS = {
+    ("claude_agent_sdk", "ClaudeAgentOptions"): "claude_agent:ClaudeAgent",
+    ("claude_agent_sdk", "ClaudeSDKClient"): "claude_agent:ClaudeAgent",
+    ("copilot", "CopilotClient"): "copilot:CopilotAgent",
+    ("copilot", "CopilotSession"): "copilot:CopilotAgent",
+    ("taskweaver", "TaskWeaverApp"): "taskweaver:TaskWeaverAgent",
     ("langgraph", "Pregel"): "langchain:LangChainAgent",
     ("langgraph", "PregelProtocol"): "langchain:LangChainAgent",
     ("langgraph", "StateGraph"): "langchain:LangChainAgent",
@@ -18,7 +24,10 @@ _WRAPPERS = {
     ("pydantic_ai", "Agent"): "pydantic_ai:PydanticAIAgent",
 }
 """The first part of the module of a class, and its name, to the module beside this one and the class that wraps it."""
-KNOWN = "LangGraph graphs, LangChain runnables and Pydantic AI agents"
+KNOWN = (
+    "LangGraph graphs, LangChain runnables and Pydantic AI agents, options of the Claude Agent SDK, sessions of the "
+    "Copilot SDK and TaskWeaver applications"
+)
 """What is recognized, for messages."""
 
 
@@ -66,3 +75,10 @@ def adopted(made: Any, given: dict[str, Any]) -> Any:
     """
     adapter = adapter_of(made)
     return made if adapter is None else adapter(**given)
+
+
+def folder_of(agent: Any) -> Any:
+    """Return the folder in which a framework's session works that an adapter of the user's keeps; None without one."""
+    if "taskweaver" not in sys.modules:
+        return None
+    return importlib.import_module(f"{__name__}.taskweaver").folder_of_session(agent)

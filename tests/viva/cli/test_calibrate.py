@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.recordings import DATA, shared_file
 from tests.viva.conftest import Desk
-from tests.viva.viva_command import VIVA
+from tests.viva.viva_command import run_viva
 
 
 @pytest.fixture
@@ -120,9 +119,7 @@ def test_label_files_of_several_people_are_compared(desk: Desk) -> None:
 
 def test_labels_can_come_through_a_pipe(labels: Desk) -> None:
     text = (labels.folder / "labels.csv").read_bytes()
-    done = subprocess.run(
-        [VIVA, "calibrate", "/dev/stdin", "--item", "task", "--json"], input=text, capture_output=True
-    )
+    done = run_viva(*("calibrate", "/dev/stdin", "--item", "task", "--json"), input=text, capture_output=True)
     assert done.returncode == 0
     assert json.loads(done.stdout)["figures"][0]["items"] == 60
 

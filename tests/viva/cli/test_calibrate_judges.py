@@ -18,7 +18,7 @@ from tests.model_server import ModelServer, ServerError, Stall, Unauthorized, se
 from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter, prompt_of
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, start_viva
 from viva.journal.reader import read_runs
 from viva.judge.calibration import sets
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
@@ -130,9 +130,9 @@ def test_what_was_judged_before_a_stop_is_kept(desk: Desk, server: ModelServer) 
     server.parts["slow"] = sequence(*[always_yes] * 5, then=Stall(3600))
     environment = {**clean_environment(), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
     words = ("calibrate", "--set", SET, *judges("slow"), "--concurrency", "1")
-    command = [VIVA, *map(str, words)]
-    with subprocess.Popen(
-        command, cwd=desk.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    command = [*map(str, words)]
+    with start_viva(
+        *command, cwd=desk.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     ) as process:
         until(lambda: len(server.requests) > 5, process)
         process.send_signal(signal.SIGINT)

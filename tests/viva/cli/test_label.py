@@ -19,7 +19,7 @@ import pytest
 
 from tests.judged_journals import CASES, judged_suite
 from tests.viva.conftest import Desk
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import VIVA, clean_environment, run_viva, start_viva
 from viva.judge.calibration.label_files import HumanLabel, read_labels
 
 POINTS = 4 * CASES
@@ -33,8 +33,8 @@ def judged(desk: Desk) -> Desk:
 
 def _label(desk: Desk, keys: str, *options: str, rater: str = "ann") -> str:
     arguments = ("label", "runs/first", "--rater", rater, "--out", "ann.jsonl", *options)
-    done = subprocess.run(
-        [VIVA, *arguments], cwd=desk.folder, env=clean_environment(), input=keys, capture_output=True, encoding="utf-8"
+    done = run_viva(
+        *arguments, cwd=desk.folder, env=clean_environment(), input=keys, capture_output=True, encoding="utf-8"
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -158,8 +158,8 @@ class Terminal:
         self.before = termios.tcgetattr(self.slave)
         arguments = ("label", "runs/first", "--rater", "ann", "--out", "ann.jsonl")
         environment = {**clean_environment(), "TERM": "xterm", "COLUMNS": "100"}
-        self.process = subprocess.Popen(
-            [VIVA, *arguments],
+        self.process = start_viva(
+            *arguments,
             cwd=desk.folder,
             env=environment,
             stdin=self.slave,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.reports.made import write_run
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, run_viva
 from viva.journal.writer import Journal
 from viva.judge.calibration.label_files import NAMED, RANDOM, SAMPLE, HumanLabel, read_labels
 
@@ -36,9 +35,9 @@ def made(where: Path, said: str, hits: Sequence[bool] = (True, True)) -> None:
 
 
 def label(desk: Desk, journal: str, keys: str, *arguments: str) -> str:
-    command = [VIVA, "label", journal, "--rater", "ann", "--out", "ann.jsonl", *arguments]
+    command = ["label", journal, "--rater", "ann", "--out", "ann.jsonl", *arguments]
     environment = clean_environment()
-    done = subprocess.run(command, cwd=desk.folder, env=environment, input=keys, capture_output=True, encoding="utf-8")
+    done = run_viva(*command, cwd=desk.folder, env=environment, input=keys, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 from tests.judged_journals import judged_suite, labels_by
 from tests.viva.conftest import Desk
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, run_viva
 
 PAGE = Path(__file__).parents[3] / "docs" / "labels.md"
 EXITS = {"--published": 1}
@@ -36,8 +35,8 @@ def test_the_commands_of_the_page_work(desk: Desk) -> None:
     shown = {}
     for command in commands:
         keys = "hmh" * 20 if command.startswith("label") else ""
-        done = subprocess.run(
-            [VIVA, *shlex.split(command)],
+        done = run_viva(
+            *shlex.split(command),
             cwd=desk.folder, env=clean_environment(), input=keys, capture_output=True, encoding="utf-8",
         )  # fmt: skip
         expected = next((code for option, code in EXITS.items() if option in command), 0)

@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import termios
 from fcntl import ioctl
 
@@ -16,7 +15,7 @@ from rich.console import Console
 
 from tests.viva.conftest import Desk, point
 from tests.viva.reports.made import HOSTILE
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, start_viva
 from viva.exam.subscribers import RunHeader
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Round, Transcript, Usage
@@ -256,9 +255,7 @@ def on_a_terminal(desk: Desk, awaited: str, *arguments: str) -> str:
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**clean_environment(), "TERM": "xterm-256color"}
-    process = subprocess.Popen(
-        [VIVA, *arguments], cwd=desk.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    process = start_viva(*arguments, cwd=desk.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
     while True:

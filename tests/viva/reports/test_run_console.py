@@ -7,7 +7,6 @@ import json
 import os
 import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.viva.conftest import Desk, point
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, start_viva
 from viva.cli.commands.replay import print_run
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import StoredRun
@@ -315,9 +314,7 @@ def test_a_real_terminal_gets_colours_from_viva_and_nothing_from_the_agent(desk:
 def _on_a_terminal(desk: Desk, *arguments: str) -> str:
     ours, theirs = pty.openpty()
     environment = {**clean_environment(), "TERM": "xterm-256color", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [VIVA, *arguments], cwd=desk.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    process = start_viva(*arguments, cwd=desk.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
     while True:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.viva.real_suites import until, viva, write_agent, write_cases
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import VIVA, clean_environment, start_viva
 from viva.journal.reader import read_records
 from viva.journal.writer import FILE
 
@@ -34,8 +34,8 @@ def test_a_journal_that_is_gone_stops_the_suite_and_names_the_way_on(
     tmp_path: Path, how: Callable[[Path], None]
 ) -> None:
     cases, agent = write_cases(tmp_path / "cases", 6), write_agent(tmp_path, seconds=0.1, free=1)
-    process = subprocess.Popen(
-        [VIVA, "suite", str(cases), "--agent", agent, "--sandbox", "process", "--out", "j", "--concurrency", "1"],
+    process = start_viva(
+        *("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--concurrency", "1"),
         cwd=tmp_path,
         env=clean_environment(),
         stdout=subprocess.PIPE,
@@ -67,8 +67,8 @@ def test_a_journal_that_is_gone_stops_the_suite_and_names_the_way_on(
 )
 def test_hang_ups_and_several_signals_at_once_end_in_words(tmp_path: Path, signals: list[signal.Signals]) -> None:
     cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path, free=0)
-    process = subprocess.Popen(
-        [VIVA, "suite", str(cases), "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"],
+    process = start_viva(
+        *("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"),
         cwd=tmp_path,
         env=clean_environment(),
         stdout=subprocess.PIPE,

@@ -11,7 +11,7 @@ from viva.exam.options import Options
 
 OWN = 40
 """File descriptors that Viva always needs: for libraries, the journal, the event loop, and sinks."""
-OF_A_RUN = {"python": 1, "example": 1, "replay": 1, "http": 4, "child": 8}
+OF_A_RUN = {"python": 1, "example": 1, "replay": 1, "http": 4, "child": 8, "cmd": 8}
 """File descriptors of one conversation, by the kind of connector; a plugin's connector counts as the largest."""
 OF_A_SANDBOX = 6
 

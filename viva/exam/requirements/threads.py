@@ -14,7 +14,7 @@ OWN = 6
 """Threads that Viva always needs: its watch of the event loop, progress, signals, sinks."""
 POOL = 2
 """Threads of the pool for Viva's own work without which everything would take very long."""
-OF_A_RUN = {"python": 1, "example": 0, "replay": 0, "http": 0, "child": 4}
+OF_A_RUN = {"python": 1, "example": 0, "replay": 0, "http": 0, "child": 4, "cmd": 4}
 """Threads and processes of one conversation, by the kind of connector; a plugin's connector counts as the largest."""
 OF_A_SANDBOX = 4
 

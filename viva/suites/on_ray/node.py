@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from viva.adapters.connectors.table import load_agent
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.given import Given
 from viva.exam.kept_workspaces import FoundWorkspace
-from viva.exam.resources import Resources, build_resources
+from viva.exam.resources import Resources, build_resources, load_with
 from viva.exam.subscribers import Subscribers
 from viva.exam.versions import viva_version
 from viva.journal.kept_files import may_be_written, write_once
@@ -97,10 +96,7 @@ class NodeWorker:
         ]
         order = replace(order, cases=tuple(cases))
         options = order.options
-        agents = {
-            spec: replace(load_agent(staged, isolate=options.isolate, memory_mb=options.agent_memory_mb), spec=spec)
-            for spec, staged in setup["agents"].items()
-        }
+        agents = {spec: replace(load_with(options, staged), spec=spec) for spec, staged in setup["agents"].items()}
         evaluators = {name: import_string(staged) for name, staged in setup["evaluators"].items()}
         given = Given(agents=agents, evaluators=evaluators)
         find_evaluators(options.evaluators, evaluators)

@@ -412,7 +412,7 @@ class Hostile(VirtualUser):
         os._exit(1)
 
     def huge(self):
-        return "x" * (40 * 1024 * 1024)
+        return "x" * (65 * 1024 * 1024)
 
     def large(self):
         return "\\u00e9" * (5 * 1024 * 1024)

@@ -176,6 +176,22 @@ async def test_a_run_has_the_environment_and_folder_that_viva_has_when_it_begins
         assert await session.close() is None
 
 
+async def test_what_an_import_read_of_an_environment_that_has_changed_since_is_read_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's module may make its client when it is imported, with an address from a variable."""
+    monkeypatch.setenv("ADDRESS", "http://127.0.0.1:1")
+    file.write_text(f"{file.read_text()}\nos.environ['READ_BY_IMPORT'] = os.environ['ADDRESS']\n")
+    agent = loaded(file)
+    before = await opened(agent)
+    monkeypatch.setenv("ADDRESS", "http://127.0.0.1:2")
+    after = await opened(agent)
+    assert await asked(before, "environ READ_BY_IMPORT") == "http://127.0.0.1:1"
+    assert await asked(after, "environ READ_BY_IMPORT") == "http://127.0.0.1:2"
+    for session in (before, after):
+        assert await session.close() is None
+
+
 async def test_a_ready_process_that_was_killed_is_replaced_and_no_run_blamed(file: Path) -> None:
     agent = loaded(file)
     before = await opened(agent)

@@ -1,0 +1,265 @@
+"""The client's side of a session: answers what the agent requests, within its workspace and the run's policy.
+
+What is served here, Viva has seen itself: each request is a step of the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from acp.exceptions import RequestError
+from acp.meta import CLIENT_METHODS
+
+from viva.adapters.connectors.acp.files import FileRefused, folder_inside, read_text, write_text
+from viva.adapters.connectors.acp.permissions import Policy, choose_option
+from viva.adapters.connectors.acp.terminals import Terminal, TerminalRefused, Terminals
+from viva.adapters.connectors.acp.turn import TurnLog
+from viva.adapters.environment import EnvironmentLog
+from viva.errors import MachineError
+from viva.records.transcript import Step, StepKind
+
+Params = Mapping[str, Any]
+UPDATE = CLIENT_METHODS["session_update"]
+PERMISSION = CLIENT_METHODS["session_request_permission"]
+READ, WRITE = CLIENT_METHODS["fs_read_text_file"], CLIENT_METHODS["fs_write_text_file"]
+TERMINAL = CLIENT_METHODS["terminal_create"]
+
+
+class SessionClient:
+    """Serves one session of an agent."""
+
+    def __init__(self, workspace: Path, policy: Policy, log: TurnLog, environment: EnvironmentLog) -> None:
+        """Args:
+        workspace: The run's folder, absolute. No file outside of it is read or written.
+        policy: What the agent may do.
+        log: Takes what the agent reports.
+        environment: Takes what Viva saw itself.
+        """
+        self.session: str | None = None
+        """The session whose updates are noted; None if there is none, or while one is being loaded."""
+        self.user_messages = 0
+        """Number of the user's messages that were repeated while a session was being loaded."""
+        self._repeated: object = None
+        self._workspace = workspace
+        self._policy = policy
+        self._log = log
+        self._environment = environment
+        self._terminals = Terminals()
+        self._running: dict[str, tuple[Terminal, float]] = {}
+        """Terminals whose end was not recorded yet, with the times of their starts."""
+        self._waiting: set[asyncio.Future[Any]] = set()
+        self._served: dict[str, Callable[[Params], Awaitable[Any]]] = {
+            PERMISSION: self._permit,
+            READ: self._read,
+            WRITE: self._write,
+            TERMINAL: self._create,
+            CLIENT_METHODS["terminal_output"]: self._output,
+            CLIENT_METHODS["terminal_wait_for_exit"]: self._wait,
+            CLIENT_METHODS["terminal_kill"]: self._kill,
+            CLIENT_METHODS["terminal_release"]: self._release,
+        }
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """Return what is offered to the agent: what the policy denies, is not."""
+        files = {"readTextFile": self._policy.allows("read"), "writeTextFile": self._policy.allows("edit")}
+        return {"fs": files, "terminal": self._policy.allows("execute")}
+
+    async def handle(self, method: str, params: object, is_notification: bool) -> Any:
+        """Process one message of the agent.
+
+        Raises:
+            RequestError: the agent gets this error as its answer.
+        """
+        given = params if isinstance(params, Mapping) else {}
+        if method == UPDATE:
+            return self._note(given)
+        if is_notification:
+            return None
+        serve = self._served.get(method)
+        if serve is None:
+            raise RequestError.method_not_found(method)
+        if given.get("sessionId") != self.session:
+            raise RequestError.invalid_params({"details": "there is no such session"})
+        if not self._environment.has_room:
+            raise RequestError.internal_error({"details": "too much was served in this run to record more"})
+        try:
+            return await serve(given)
+        except FileRefused as error:
+            raise RequestError(-32002 if error.missing else -32602, str(error)) from error
+        except TerminalRefused as error:
+            raise RequestError(-32602, str(error)) from error
+        except MachineError as error:
+            raise RequestError.internal_error({"details": str(error)}) from error
+
+    def note_running(self) -> None:
+        """Record the commands that still run at the end of a turn."""
+        for name, (terminal, started) in self._running.items():
+            self._record_terminal(name, terminal, started)
+
+    async def close(self) -> None:
+        """End all terminals."""
+        self._running.clear()
+        for waiting in self._waiting:
+            waiting.cancel()
+        await self._terminals.close()
+
+    def _note(self, params: Params) -> None:
+        update = params.get("update")
+        if not isinstance(update, Mapping):
+            return
+        if self.session is None:
+            self._count_repeated(update)
+        elif params.get("sessionId") == self.session:
+            self._log.note(update, len(repr(update)))
+
+    def _count_repeated(self, update: Params) -> None:
+        kind = update.get("sessionUpdate")
+        same = kind == "user_message_chunk" and self._repeated == (kind, update.get("messageId"))
+        if kind == "user_message_chunk" and not same:
+            self.user_messages += 1
+        self._repeated = (kind, update.get("messageId"))
+
+    async def _permit(self, params: Params) -> Any:
+        call = params.get("toolCall")
+        call = call if isinstance(call, Mapping) else {}
+        if call:  # it also tells more about the call
+            self._log.note({**call, "sessionUpdate": "tool_call_update"}, len(repr(call)))
+        decision = self._policy.decide(call.get("kind") or self._log.kind_of(call.get("toolCallId")))
+        chosen = choose_option(params.get("options"), decision)
+        words = f"{decision}: the agent offered no such option" if chosen is None else f"{decision}: {chosen}"
+        asked = {key: call[key] for key in ("toolCallId", "title", "kind", "rawInput") if call.get(key) is not None}
+        self._record(PERMISSION, asked, time.time(), words)
+        if chosen is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def _read(self, params: Params) -> Any:
+        line, limit = _count(params, "line"), _count(params, "limit")
+        asked = {key: params[key] for key in ("path", "line", "limit") if params.get(key) is not None}
+        with _Recorded(self, READ, asked) as step:
+            step.require(self._policy.allows("read"))
+            step.result = await asyncio.to_thread(read_text, self._workspace, params.get("path"), line, limit)
+        return {"content": step.result}
+
+    async def _write(self, params: Params) -> Any:
+        text = params.get("content")
+        if not isinstance(text, str):
+            raise RequestError.invalid_params({"details": "content is not text"})
+        with _Recorded(self, WRITE, {"path": params.get("path"), "content": text}) as step:
+            step.require(self._policy.allows("edit"))
+            await asyncio.to_thread(write_text, self._workspace, params.get("path"), text)
+        return {}
+
+    async def _create(self, params: Params) -> Any:
+        command, folder = _command(params), params.get("cwd")
+        with _Recorded(self, TERMINAL, {"command": command, "cwd": folder}, only_errors=True) as step:
+            step.require(self._policy.allows("execute"))
+            where = self._workspace if folder is None else folder_inside(self._workspace, folder)
+            most = _count(params, "outputByteLimit")
+            name, terminal = await self._terminals.create(command, where, _variables(params), most)
+        self._running[name] = (terminal, step.started)
+        waiting = asyncio.ensure_future(self._record_end(name, terminal, step.started))
+        self._waiting.add(waiting)
+        waiting.add_done_callback(self._waiting.discard)
+        return {"terminalId": name}
+
+    async def _record_end(self, name: str, terminal: Terminal, started: float) -> None:
+        await terminal.wait()
+        if self._running.pop(name, None) is not None:
+            self._record_terminal(name, terminal, started)
+
+    def _record_terminal(self, name: str, terminal: Terminal, started: float) -> None:
+        status = terminal.exit_status
+        facts = {"terminal": name, "truncated": terminal.cut, **({"running": True} if status is None else status)}
+        self._record(TERMINAL, {"command": terminal.command}, started, terminal.output, attributes=facts)
+
+    async def _output(self, params: Params) -> Any:
+        terminal = self._terminals.find(params.get("terminalId"))
+        return {"output": terminal.output, "truncated": terminal.cut, "exitStatus": terminal.exit_status}
+
+    async def _wait(self, params: Params) -> Any:
+        terminal = self._terminals.find(params.get("terminalId"))
+        await terminal.wait()
+        return terminal.exit_status
+
+    async def _kill(self, params: Params) -> Any:
+        await self._terminals.find(params.get("terminalId")).kill()
+        return {}
+
+    async def _release(self, params: Params) -> Any:
+        await self._terminals.release(params.get("terminalId"))
+        return {}
+
+    def _record(self, tool: str, asked: Any, started: float, result: str | None, **fields: Any) -> None:
+        self._environment.record(
+            Step(
+                "",
+                StepKind.ACTION,
+                tool=tool,
+                tool_input=asked,
+                result=result,
+                started=started,
+                seconds=max(0.0, time.time() - started),
+                **fields,
+            )
+        )
+
+
+class _Recorded:
+    """Records what is done in a block, also if it is refused."""
+
+    def __init__(self, client: SessionClient, tool: str, asked: Any, *, only_errors: bool = False) -> None:
+        self._client, self._tool, self._asked, self._only_errors = client, tool, asked, only_errors
+        self.started = time.time()
+        self.result: str | None = None
+
+    def require(self, allowed: bool) -> None:
+        """Refuse what the policy denies.
+
+        Raises:
+            FileRefused: it denies this.
+        """
+        if not allowed:
+            raise FileRefused("the permissions of this session deny it")
+
+    def __enter__(self) -> _Recorded:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is not None:
+            self._client._record(self._tool, self._asked, self.started, None, error=str(error))
+        elif not self._only_errors:
+            self._client._record(self._tool, self._asked, self.started, self.result)
+
+
+def _count(params: Params, key: str) -> int | None:
+    value = params.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise RequestError.invalid_params({"details": f"{key} is not a count"})
+    return value
+
+
+def _command(params: Params) -> list[str]:
+    command = [params.get("command"), *(params.get("args") or ())]
+    if not all(isinstance(part, str) and "\0" not in part for part in command) or not command[0]:
+        raise RequestError.invalid_params({"details": "command and args are not text"})
+    return [str(part) for part in command]
+
+
+def _variables(params: Params) -> dict[str, str]:
+    found = {}
+    for each in params.get("env") or ():
+        name, value = (each.get("name"), each.get("value")) if isinstance(each, Mapping) else (None, None)
+        if not (
+            isinstance(name, str) and isinstance(value, str) and name and "=" not in name and "\0" not in name + value
+        ):
+            raise RequestError.invalid_params({"details": "env is not a list of names and values"})
+        found[name] = value
+    return found

@@ -1,0 +1,36 @@
+"""The keys of an agent file with `connector: acp`, and the setting that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Field
+
+from viva.adapters.connectors.agent_file import ConnectorKeys
+from viva.adapters.connectors.command.command_line import CommandLine
+
+
+class AcpKeys(ConnectorKeys):
+    """The keys of an agent file with `connector: acp`."""
+
+    command: str | list[str]
+    """The agent's program and its arguments."""
+    permissions: Literal["allow", "deny", "ask-case"] | None = None
+    """What is answered to the agent when it asks whether it may do something. `--permissions` overrides it."""
+    authenticate: str | None = Field(default=None, min_length=1)
+    """The id of the method by which to authenticate before the session begins. The agent names its methods."""
+    mode: str | None = Field(default=None, min_length=1)
+    """The id of the mode that each session is put into."""
+    options: dict[str, str | bool] = Field(default_factory=dict)
+    """Values of options of each session, such as `model`, by the ids that the agent gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcpSetting:
+    """The setting of one agent, the same for all of its runs."""
+
+    command: CommandLine
+    keys: AcpKeys = field(repr=False)
+    memory_mb: int | None = None
+    """Maximum address space of each of its processes, in MiB."""

@@ -1,0 +1,135 @@
+"""Carries JSON-RPC messages to and from an agent's program, one per line, and refuses what is none.
+
+It is a `Transport` of the library `acp`, whose `Connection` matches requests and answers. That connection trusts its
+messages, so everything that it would stumble over is found here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from viva.adapters.connectors.child.program import Program
+from viva.records.bounded_json import UnfitJson, parse
+from viva.records.redact import redact_end
+from viva.records.text import counted, one_line
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Maximum size of one message."""
+MOST_STRAY = 100
+"""Maximum number of lines on stdout that are not messages. The protocol forbids them, yet launchers print some."""
+MOST_OPEN = 256
+"""Maximum number of an agent's requests that are not answered yet: an agent may send them faster than it reads."""
+SHOWN = 300
+PART = 1 << 18
+
+
+class Messages:
+    """The messages between Viva and one agent."""
+
+    def __init__(self, program: Program) -> None:
+        """Args:
+        program: The agent's program.
+        """
+        self._program = program
+        self._asked = 0
+        """Number of requests that were sent to the agent; they are numbered from 0."""
+        self._open = 0
+        self._received = bytearray()
+        self._searched = 0
+        """Number of received bytes in which there is no line's end."""
+        self.fault: str | None = None
+        """What the agent did wrong, if that ended the connection."""
+        self.stray: list[str] = []
+        """Lines that were no messages."""
+        self.strayed = asyncio.Event()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send one message to the agent.
+
+        Raises:
+            OSError: it no longer reads.
+        """
+        if "method" not in message:
+            self._open -= 1
+        elif "id" in message:
+            self._asked += 1
+        await self._program.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+    async def receive(self) -> dict[str, Any] | None:
+        """Return the agent's next message; None if it sends no more, or has broken the protocol (`fault`)."""
+        while self.fault is None:
+            line = await self._line()
+            if line is None:
+                return None
+            if not line.startswith(b"{"):
+                self._note_stray(line)
+                continue
+            try:
+                message = await parse(line)
+            except UnfitJson as error:
+                self.fault = f"it sent a message that cannot be read ({error}): {_shown(line)}"
+                return None
+            if wrong := self._wrong(message):
+                self.fault = f"it sent an invalid JSON-RPC message ({wrong}): {_shown(line)}"
+                return None
+            return dict(message)
+        return None
+
+    async def close(self) -> None:
+        """Close the agent's stdin, which asks it to end."""
+        self._program.close_stdin()
+
+    async def _line(self) -> bytes | None:
+        """Return the next line that is not blank; None at the end."""
+        while True:
+            end = self._received.find(b"\n", self._searched)
+            if end < 0 and len(self._received) > MOST_BYTES:
+                self.fault = f"it sent a message of more than {MOST_BYTES // 1024**2} MiB, the maximum"
+                return None
+            if end < 0:
+                self._searched = len(self._received)
+                if part := await self._program.read(PART):
+                    self._received += part
+                    continue
+                end = len(self._received)
+            line = bytes(self._received[:end]).strip()
+            ended = end == len(self._received)
+            del self._received[: end + 1]
+            self._searched = 0
+            if line or ended:
+                return line or None
+
+    def _note_stray(self, line: bytes) -> None:
+        self.stray.append(_shown(line))
+        self.strayed.set()
+        if len(self.stray) > MOST_STRAY:
+            first = "; ".join(self.stray[:3])
+            self.fault = f"it printed {counted(len(self.stray), 'line')} that are not messages of the protocol: {first}"
+
+    def _wrong(self, message: Any) -> str | None:
+        """Return what is wrong with a message; None if the connection can process it."""
+        number = message.get("id")
+        if "method" in message:
+            if not isinstance(message["method"], str):
+                return "its method is not text"
+            if "id" in message:
+                if isinstance(number, bool) or not isinstance(number, str | int | None):
+                    return "its id is neither text nor a whole number"
+                self._open += 1
+                if self._open > MOST_OPEN:
+                    return f"more than {MOST_OPEN} of its requests are open"
+            return None
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < self._asked:
+            return "it answers no request"
+        if "error" in message:
+            error = message["error"]
+            if not isinstance(error, dict) or not isinstance(error.get("message", ""), str):
+                return "its error is not an object with a message"
+            return None
+        return None if "result" in message else "it has neither a method, a result nor an error"
+
+
+def _shown(line: bytes) -> str:
+    return one_line(redact_end(line[:SHOWN].decode("utf-8", "replace"), SHOWN), SHOWN)

@@ -1,0 +1,224 @@
+"""An agent that speaks the Agent Client Protocol in plain JSON, and does what its messages say, for good or ill.
+
+A message is a JSON list of actions, each a list of a name and its values; any other message is repeated. Options choose
+how it begins: `--version N`, `--needs-login`, `--offers NAME…` (fork, load), `--usage-text`, `--stray`, `--silent`,
+`--pid FILE`, `--sessions FOLDER` (where sessions are kept).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+options = sys.argv[1:]
+
+
+def given(name: str) -> str | None:
+    return options[options.index(name) + 1] if name in options else None
+
+
+OFFERS = (given("--offers") or "").split(",")
+FOLDER = Path(given("--sessions") or ".")
+number = 0
+asked = 0
+said: dict[str, list[str]] = {}
+waiting: list[dict[str, Any]] = []
+
+
+def write(message: Any) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def update(session: str, **what: Any) -> None:
+    write({"method": "session/update", "params": {"sessionId": session, "update": what}})
+
+
+def read() -> dict[str, Any]:
+    if waiting:
+        return waiting.pop(0)
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit()
+    return json.loads(line)
+
+
+def ask(session: str, method: str, params: dict[str, Any]) -> Any:
+    """Request something of the client, and return its result or its error."""
+    global asked
+    asked += 1
+    name = f"a{asked}"
+    write({"id": name, "method": method, "params": {"sessionId": session, **params}})
+    kept = []
+    while True:
+        message = read()
+        if message.get("id") == name and "method" not in message:
+            waiting.extend(kept)
+            return message.get("result", message.get("error"))
+        kept.append(message)
+
+
+def say(session: str, text: Any, **more: Any) -> None:
+    text = text if isinstance(text, str) else json.dumps(text)
+    update(session, sessionUpdate="agent_message_chunk", content={"type": "text", "text": text}, **more)
+
+
+def act(session: str, message: str) -> dict[str, Any]:
+    try:
+        actions = json.loads(message)
+        assert isinstance(actions, list)
+    except (ValueError, AssertionError):
+        say(session, f"you said {message}")
+        return {"stopReason": "end_turn"}
+    answer: dict[str, Any] = {"stopReason": "end_turn"}
+    results: list[Any] = []
+    for name, *values in actions:
+        if name == "say":
+            say(session, values[0], **(values[1] if len(values) > 1 else {}))
+        elif name == "update":
+            update(session, **values[0])
+        elif name == "ask":
+            results.append(ask(session, values[0], json.loads(json.dumps(values[1]).replace("$T", last(results)))))
+        elif name == "say results":
+            say(session, results)
+        elif name == "say what was said":
+            say(session, said[session])
+        elif name == "answer":
+            answer = values[0]
+        elif name == "print":
+            print(values[0], flush=True)
+        elif name == "stderr":
+            sys.stderr.write(values[0] * (values[1] if len(values) > 1 else 1))
+            sys.stderr.flush()
+        elif name == "bytes":
+            sys.stdout.buffer.write(bytes.fromhex(values[0]))
+            sys.stdout.flush()
+        elif name == "big":
+            say(session, "x" * values[0])
+        elif name == "endless line":
+            while True:
+                sys.stdout.write("{" + "x" * 65536)
+        elif name == "endless requests":
+            for each in range(10**6):
+                write({"id": f"e{each}", "method": "fs/read_text_file", "params": {"sessionId": session}})
+        elif name == "endless text":
+            while True:
+                say(session, "y" * 65536)
+        elif name == "sleep":
+            time.sleep(values[0])
+        elif name == "hang until cancelled":
+            while read().get("method") != "session/cancel":
+                pass
+            Path("cancelled").write_text("yes")
+            answer = {"stopReason": "cancelled"}
+        elif name == "daemon":
+            if os.fork() == 0:
+                os.setsid()
+                Path("daemon.pid").write_text(str(os.getpid()))
+                time.sleep(600)
+        elif name == "exit":
+            os._exit(values[0])
+        elif name == "kill":
+            os.kill(os.getpid(), values[0])
+        elif name == "close stdout":
+            os.close(1)
+            time.sleep(600)
+        elif name == "environment":
+            say(session, os.environ.get(values[0], ""))
+        elif name == "folder":
+            say(session, os.getcwd())
+        else:
+            raise ValueError(name)
+    return answer
+
+
+def last(results: list[Any]) -> str:
+    found = results[-1] if results else None
+    return str(found.get("terminalId")) if isinstance(found, dict) else ""
+
+
+def keep(session: str) -> None:
+    if "--sessions" in options:
+        (FOLDER / session).write_text(json.dumps(said[session]))
+
+
+def new_session(history: list[str]) -> str:
+    global number
+    number += 1
+    session = f"s{os.getpid()}-{number}"
+    said[session] = list(history)
+    keep(session)
+    return session
+
+
+def stored(session: str) -> list[str]:
+    return said[session] if session in said else json.loads((FOLDER / session).read_text())
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    if method == "initialize":
+        capabilities: dict[str, Any] = {"loadSession": "load" in OFFERS, "mcpCapabilities": {"http": "http" in OFFERS}}
+        if "fork" in OFFERS:
+            capabilities["sessionCapabilities"] = {"fork": {}}
+        Path("capabilities.json").write_text(json.dumps(params["clientCapabilities"]))
+        methods = (
+            [{"id": "key", "name": "A key", "description": "Set SCRIPTED_KEY."}] if "--needs-login" in options else []
+        )
+        return {
+            "protocolVersion": int(given("--version") or 1),
+            "agentCapabilities": capabilities,
+            "agentInfo": {"name": "scripted", "title": "Scripted agent", "version": "1.2.3"},
+            "authMethods": methods,
+        }
+    if method == "authenticate":
+        options.remove("--needs-login")
+        return {}
+    if method == "session/new":
+        Path("new_session.json").write_text(json.dumps(params))
+        return {"sessionId": new_session([])}
+    if method == "session/fork":
+        return {"sessionId": new_session(stored(params["sessionId"]))}
+    if method == "session/load":
+        session = params["sessionId"]
+        said[session] = stored(session)
+        for text in said[session]:
+            update(session, sessionUpdate="user_message_chunk", content={"type": "text", "text": text})
+            say(session, "an old reply")
+        return {}
+    if method in ("session/set_mode", "session/set_config_option"):
+        with open("settings.jsonl", "a") as file:
+            file.write(json.dumps(params) + "\n")
+        return {}
+    session, text = params["sessionId"], params["prompt"][0]["text"]
+    said[session].append(text)
+    keep(session)
+    return act(session, text)
+
+
+def main() -> None:
+    if (file := given("--pid")) is not None:
+        with open(file, "a") as pids:
+            pids.write(f"{os.getpid()}\n")
+    if "--usage-text" in options:
+        print("usage: scripted [--help]\nThis is no agent.", flush=True)
+        sys.stderr.write("unknown option acp\n")
+        sys.exit(2)
+    if "--stray" in options:
+        print("Starting up, please wait.", flush=True)
+    if "--silent" in options:
+        print("Type your question:", flush=True)
+        time.sleep(600)
+    while True:
+        message = read()
+        if "id" not in message or "method" not in message:
+            continue
+        if "--needs-login" in options and message["method"] == "session/new":
+            write({"id": message["id"], "error": {"code": -32000, "message": "Authentication required"}})
+            continue
+        write({"id": message["id"], "result": answer(message["method"], message.get("params") or {})})
+
+
+main()

@@ -1,0 +1,1 @@
+"""One exchange with an agent, for `viva doctor --agent`."""
