@@ -52,6 +52,7 @@ class Upstream:
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
+        self._ready: asyncio.Future[Client] | None = None
         self._starting = asyncio.Lock()
         self._starts = 0
         self._touched = self._ended = False
@@ -69,7 +70,7 @@ class Upstream:
             _copy(self.server, self._case_folder, place)
         except OSError as error:
             raise SetupError(f"the files of the MCP server {self.server.name!r} cannot be copied: {error}") from error
-        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        ready = self._ready = asyncio.get_running_loop().create_future()
         self._stop = asyncio.Event()
         self._stderr.clear()
         self._task = asyncio.create_task(self._live(place, ready, self._stop))
@@ -112,6 +113,8 @@ class Upstream:
         if task is None:
             return
         self._stop.set()
+        if self._ready is not None and not self._ready.done():
+            task.cancel()  # it waits for the server's first words
         _, left = await asyncio.wait([task], timeout=STOP_SECONDS)
         for each in left:
             each.cancel()
@@ -169,11 +172,12 @@ class Upstream:
                     self.tools = await _tools_of(client)
                     ready.set_result(client)
                     await stop.wait()
-        except BaseException as error:
+        except asyncio.CancelledError:
+            ready.cancel()
+            raise
+        except Exception as error:
             if not ready.done():
-                ready.set_exception(error if isinstance(error, Exception) else RuntimeError("it was stopped"))
-            elif not isinstance(error, Exception):
-                raise
+                ready.set_exception(error)
         finally:
             self._read_stderr(read_end)
             loop.remove_reader(read_end)

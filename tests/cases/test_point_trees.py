@@ -190,7 +190,7 @@ OWN_POINT = """\
         ),
         (
             "  - {score_point: A., weight: 1, shown: setp}\n",
-            ["3: shown must be one of step, said, code, file, not 'setp'; did you mean 'step'?"],
+            ["3: shown must be one of step, said, code, file, environment, not 'setp'; did you mean 'step'?"],
         ),
         (
             "  - {score_point: A., weight: 1, shown: code}\n",

@@ -93,17 +93,20 @@ def test_judging_and_replaying_a_run_starts_no_server(desk: Desk) -> None:
     shown = desk.viva("replay", "journal", expect=0).stdout
     assert "environment" in shown
     assert "book_room" in shown
+    assert "recorded by the environment" in desk.viva("report", "journal", "--out", "-", "--format", "html").stdout
     judged = json.loads(desk.viva("judge", "journal", "--sandbox", "process", "--json", expect=0).stdout)
     assert '"score": 1.0' in json.dumps(judged)
 
 
-def test_what_the_agent_called_stays_in_the_record_where_its_reply_fails(desk: Desk) -> None:
-    fails = """
+@pytest.mark.parametrize("ends", ["raise RuntimeError('boom')", "import asyncio; await asyncio.sleep(600)"])
+def test_what_the_agent_called_stays_in_the_record_where_its_reply_fails_or_is_too_late(desk: Desk, ends: str) -> None:
+    fails = f"""
     async def get_reply_from_agent(self, message):
         await self.call("book_room", day="Monday")
-        raise RuntimeError("boom")
+        {ends}
     """
-    record = desk.run(case_of(desk), "--agent", agent_of(desk, fails), "--allow-pre-command", expect=1 if False else 0)
+    limit = ("--allow-pre-command", "--reply-timeout", "15")
+    record = desk.run(case_of(desk), "--agent", agent_of(desk, fails), *limit)
     assert record["outcome"] == "target_error"
     assert [step.tool for step in steps_of(desk)] == ["book_room"]
 
