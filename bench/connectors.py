@@ -185,7 +185,7 @@ def _loaded(folder: Path, servers: contextlib.ExitStack) -> dict[str, LoadedAgen
     agents["ready process" if _has_ready_processes() else "own process"] = load_agent(
         f"{files['here']}:Agent", isolate=True
     )
-    agents["new process"] = load_agent(f"{files['new']}:Agent", isolate=True)
+    agents["new process, started ahead"] = load_agent(f"{files['new']}:Agent", isolate=True)
     if "cmd" in CONNECTORS.builtin:
         agents["command"] = load_agent(f"cmd:{python} {shlex.quote(str(files['lines']))}")
     port = servers.enter_context(_server(files["chat"]))
