@@ -15,7 +15,7 @@ from viva.adapters.connectors.command.lines import (
     HELLO,
     SHOWN,
     STATE,
-    Answer,
+    ProgramAnswer,
     check_fields,
     check_number,
     is_large,
@@ -74,7 +74,7 @@ class JsonLinesAgent(ProgramAgent):
     async def _converse(self, program: Program, message: str) -> Reply:
         about = self._about() if self._messages == 1 and not self.plan.keys.hello else {}
         number = await self._send(program, {"message": message, **about})
-        answer = Answer(number)
+        answer = ProgramAnswer(number)
         while True:
             found = await self._next(program, number)
             reply = take(found, answer)
