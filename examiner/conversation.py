@@ -126,7 +126,7 @@ async def converse(
     agent: AgentUnderTest,
     limits: ConversationLimits,
     on_round: Callable[[Round], Awaitable[None]] | None = None,
-    seen: Callable[[], tuple[Step, ...]] | None = None,
+    seen: Callable[[], Awaitable[tuple[Step, ...]]] | None = None,
 ) -> Transcript:
     """Conduct one conversation.
 
@@ -171,7 +171,7 @@ async def converse(
             return _out_of_time(state, limits)
         spent = NO_USAGE if examiner.usage is before else examiner.usage - before
         round_, stop = await _round(state, agent, limits, message, took, spent)
-        if seen is not None and (steps := seen()):
+        if seen is not None and (steps := await seen()):
             round_ = changed(round_, steps=(*round_.steps, *steps))
         state.agent_seconds += round_.agent_seconds
         state.rounds.append(round_)

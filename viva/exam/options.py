@@ -357,7 +357,7 @@ class Options:
         False,
         "--allow-pre-command",
         Part.AGENT,
-        "Allow a case to run its pre_command on this machine.",
+        "Allow a case to run its pre_command and its MCP servers on this machine.",
         value=Value.FLAG,
     )
     pre_command_seconds: float = option(

@@ -19,6 +19,9 @@ ENVIRONMENT = "environment"
 """`Step.recorded_by` of a step that the harness saw itself, such as a call of an MCP server that the case owns."""
 ENVIRONMENT_ID = "environment:"
 """How the id of such a step begins; no id of a step that an agent reports begins like this."""
+SERVERS = "mcp_servers"
+"""Attribute of a transcript: the case's MCP servers, each with the names of its tools. Each call of them is recorded
+as a step of the environment, so what is missing there did not take place."""
 LIVE = "viva"
 """The source of a conversation that Viva conducted itself; any other source is a recording."""
 

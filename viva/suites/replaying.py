@@ -180,12 +180,12 @@ def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, C
     Raises:
         SetupError: the data files are missing.
     """
-    if not case.data_files:
+    if not case.own_files:
         return case
     # The hash covers the data files too.
     on_disk = named.get(case.hash)
     if on_disk is not None:
-        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files)
+        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files, mcp=on_disk.mcp)
     return unpack_data_files(case, folder, data)
 
 

@@ -25,7 +25,7 @@ _USAGE = tuple(each.name for each in fields(Usage))
 
 
 @dataclass(slots=True)
-class Answer:
+class ProgramAnswer:
     """What the lines of one answer have said so far."""
 
     number: int
@@ -69,7 +69,7 @@ def check_number(found: dict[str, Any], asked: int, line: bytes) -> None:
         raise AgentError(f"it answered message {number}, which it was not sent yet: {quoted(line)}")
 
 
-def take(found: dict[str, Any], answer: Answer) -> Reply | None:
+def take(found: dict[str, Any], answer: ProgramAnswer) -> Reply | None:
     """Take a line of the answer to a message; return the reply once it is complete.
 
     Raises:
@@ -120,7 +120,7 @@ def is_large(line: bytes) -> bool:
     return len(line) > LARGE
 
 
-def _step(step: Any, answer: Answer) -> dict[str, Any]:
+def _step(step: Any, answer: ProgramAnswer) -> dict[str, Any]:
     if not isinstance(step, dict):
         raise AgentError(f"a step of its reply is {type(step).__name__}, not an object")
     _check_keys(step, _STEP, "step")

@@ -6,13 +6,13 @@ import json
 import re
 from typing import Any
 
-from tests.model_server import ProgramAnswer, Request, ToolCall, text_of
+from tests.model_server import Answer, Request, ToolCall, text_of
 
 SHELLS = ("bash", "run_shell_command", "shell")
 MODEL = "coder"
 
 
-def coder(request: Request) -> str | ProgramAnswer:
+def coder(request: Request) -> str | Answer:
     """Do what the user's last message asks for."""
     messages = request["messages"]
     tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools") or ()}
@@ -23,7 +23,7 @@ def coder(request: Request) -> str | ProgramAnswer:
         return f"The task is done. {text_of(messages[-1])[:200]}"
     asked = [text_of(message) for message in messages if message["role"] == "user"]
     if command := command_for(asked[-1]):
-        return ProgramAnswer("I will run a command.", (call(shell, tools[shell], command, len(messages)),))
+        return Answer("I will run a command.", (call(shell, tools[shell], command, len(messages)),))
     if "what did I say" in asked[-1]:
         return " / ".join(re.findall(r"remember (\w+)", "\n".join(asked)))
     return "Why did the test fail? It had no words."
