@@ -177,7 +177,7 @@ async def test_what_is_requested_after_the_answer_is_served_and_belongs_to_the_n
         await do(opened, ["say", "Done."], ["after", "fs/write_text_file", request])
         assert await until((workspace / "late.txt").exists)
         reply = await opened.reply("Anything else?", 30)
-        assert [step.tool for step in opened.environment.take()] == ["fs/write_text_file"]
+        assert [step.tool for step in await opened.environment.take()] == ["fs/write_text_file"]
     assert reply.text == "you said Anything else?"
 
 

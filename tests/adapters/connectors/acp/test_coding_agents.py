@@ -74,7 +74,7 @@ async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_mad
     agent = load_agent(str(file))
     async with session(tmp_path / "first", agent=agent) as opened:
         reply = await opened.reply("RUN echo hello > out.txt; cat out.txt", PATIENCE)
-        (asked,) = seen(opened)
+        (asked,) = await seen(opened)
     assert "The task is done." in reply.text
     assert (tmp_path / "first" / "out.txt").read_text() == "hello\n"
     (call,) = [step for step in reply.steps if step.tool]
@@ -88,7 +88,7 @@ async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_mad
     assert agent.permit is not None
     async with session(tmp_path / "second", agent=agent.permit(agent, "deny")) as opened:
         await opened.reply("RUN touch out.txt", PATIENCE)
-        (asked,) = seen(opened)
+        (asked,) = await seen(opened)
     assert str(asked.result).startswith("deny: ")
     assert not (tmp_path / "second" / "out.txt").exists()
 
