@@ -115,7 +115,7 @@ class SessionClient:
         if self.session is None:
             self._count_repeated(update)
         elif params.get("sessionId") == self.session:
-            self._log.note(update, len(repr(update)))
+            self._log.note(update)
 
     def _count_repeated(self, update: Params) -> None:
         kind = update.get("sessionUpdate")
@@ -128,7 +128,7 @@ class SessionClient:
         call = params.get("toolCall")
         call = call if isinstance(call, Mapping) else {}
         if call:  # it also tells more about the call
-            self._log.note({**call, "sessionUpdate": "tool_call_update"}, len(repr(call)))
+            self._log.note({**call, "sessionUpdate": "tool_call_update"})
         decision = self._policy.decide(call.get("kind") or self._log.kind_of(call.get("toolCallId")))
         chosen = choose_option(params.get("options"), decision)
         words = f"{decision}: the agent offered no such option" if chosen is None else f"{decision}: {chosen}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,12 @@ class AcpSession:
         Raises:
             AgentError: the agent speaks another version, or refuses.
         """
-        from importlib.metadata import version as version_of
-
         answer = await self._connection.ask(
             AGENT_METHODS["initialize"],
             {
                 "protocolVersion": PROTOCOL_VERSION,
                 "clientCapabilities": self._client.capabilities,
-                "clientInfo": {"name": "viva", "title": "Viva", "version": version_of("vivavoce")},
+                "clientInfo": {"name": "viva", "title": "Viva", "version": _viva_version()},
             },
         )
         version = answer.get("protocolVersion")
@@ -187,6 +186,13 @@ class AcpSession:
     def _offers(self, group: str, name: str) -> bool:
         value = _mapping(self._offered, group).get(name)
         return value is not None and value is not False
+
+
+def _viva_version() -> str:
+    try:
+        return metadata.version("vivavoce")
+    except metadata.PackageNotFoundError:  # from a checkout that was not installed
+        return "unknown"
 
 
 def _mapping(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -57,14 +57,13 @@ class TurnLog:
         self._size = 0
         self.fault: str | None = None
 
-    def note(self, update: Mapping[str, Any], size: int = 0) -> None:
+    def note(self, update: Mapping[str, Any]) -> None:
         """Add one update of the session.
 
         Args:
             update: As the protocol defines it. What it does not define is kept as it is.
-            size: Its approximate length.
         """
-        self._size += size
+        self._size += _size(update)
         if self._size > MOST_CHARACTERS or len(self._drafts) >= MOST_STEPS:
             self.fault = self.fault or "it reported more for one message than Viva keeps"
             return
@@ -197,6 +196,13 @@ def text_of(content: object) -> str:
             return str(resource.get("text") or f"[{resource.get('uri', 'resource')}]")
         case kind:
             return f"[{kind}]"
+
+
+def _size(update: Mapping[str, Any]) -> int:
+    """Return the approximate number of characters of an update."""
+    content = update.get("content")
+    text = content.get("text") if isinstance(content, Mapping) else None
+    return len(text) if isinstance(text, str) else len(repr(update))
 
 
 def _finished(draft: _Report) -> Step:

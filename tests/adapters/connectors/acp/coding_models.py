@@ -12,6 +12,27 @@ SHELLS = ("bash", "run_shell_command", "shell")
 MODEL = "coder"
 
 
+def clerk(request: Request) -> str | Answer:
+    """Serve the customer of the case `order_desk`, with the tools of its MCP server."""
+    messages = request["messages"]
+    tools = [tool["function"]["name"] for tool in request.get("tools") or ()]
+    if not tools:
+        return "A session"
+    last = max(at for at, message in enumerate(messages) if message["role"] == "user")
+    results = sum(message["role"] == "tool" for message in messages[last:])
+    cancels = "cancel" in text_of(messages[last])
+    if results == 0:
+        return Answer(None, (use(tools, "list_orders", {"customer": "Ines"}, len(messages)),))
+    if results == 1 and cancels:
+        return Answer(None, (use(tools, "cancel_order", {"number": 1042}, len(messages)),))
+    return "It is cancelled, and 58.50 euros are paid back." if cancels else "You have 1 open order left."
+
+
+def use(tools: list[str], name: str, arguments: dict[str, Any], number: int) -> ToolCall:
+    """A call of a tool of the case, which agents know by a longer name."""
+    return ToolCall(next(tool for tool in tools if tool.endswith(name)), json.dumps(arguments), f"call_{number}")
+
+
 def coder(request: Request) -> str | Answer:
     """Do what the user's last message asks for."""
     messages = request["messages"]

@@ -2,7 +2,7 @@
 
 A message is a JSON list of actions, each a list of a name and its values; any other message is repeated. Options choose
 how it begins: `--version N`, `--needs-login`, `--offers NAME…` (fork, load), `--usage-text`, `--stray`, `--silent`,
-`--pid FILE`, `--sessions FOLDER` (where sessions are kept).
+`--deaf`, `--pid FILE`, `--sessions FOLDER` (where sessions are kept).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ number = 0
 asked = 0
 said: dict[str, list[str]] = {}
 waiting: list[dict[str, Any]] = []
+later: list[tuple[str, str, dict[str, Any]]] = []
+"""What to request once the message is answered."""
 
 
 def write(message: Any) -> None:
@@ -86,6 +88,8 @@ def act(session: str, message: str) -> dict[str, Any]:
             say(session, results)
         elif name == "say what was said":
             say(session, said[session])
+        elif name == "after":
+            later.append((session, values[0], values[1]))
         elif name == "answer":
             answer = values[0]
         elif name == "print":
@@ -208,6 +212,8 @@ def main() -> None:
         sys.exit(2)
     if "--stray" in options:
         print("Starting up, please wait.", flush=True)
+    if "--deaf" in options:
+        time.sleep(600)
     if "--silent" in options:
         print("Type your question:", flush=True)
         time.sleep(600)
@@ -219,6 +225,8 @@ def main() -> None:
             write({"id": message["id"], "error": {"code": -32000, "message": "Authentication required"}})
             continue
         write({"id": message["id"], "result": answer(message["method"], message.get("params") or {})})
+        while later:
+            ask(*later.pop())
 
 
 main()

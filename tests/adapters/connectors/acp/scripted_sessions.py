@@ -46,6 +46,6 @@ async def do(opened: AgentSession, *actions: list[Any], seconds: float = PATIENC
     return await opened.reply(json.dumps(actions), seconds)
 
 
-def seen(opened: AgentSession) -> tuple[Step, ...]:
+async def seen(opened: AgentSession) -> tuple[Step, ...]:
     """What Viva itself has seen since the last call."""
-    return opened.environment.take()
+    return await opened.environment.take()

@@ -13,10 +13,14 @@ from typing import Any
 import pytest
 
 from tests.adapters.connectors.acp import scripted_sessions
-from tests.adapters.connectors.acp.scripted_sessions import do, session
+from tests.adapters.connectors.acp.scripted_sessions import AGENT, do, session
 from tests.adapters.connectors.child.child_connectors import is_alive, until
 from tests.viva.conftest import Desk
 from viva.adapters.connectors.acp import connection, messages, turn
+from viva.adapters.connectors.acp.agent import AcpFactory
+from viva.adapters.connectors.acp.keys import AcpKeys, AcpSetting
+from viva.adapters.connectors.command.command_line import CommandLine
+from viva.adapters.session import AgentArguments, open_session
 from viva.errors import AgentError, AgentTimeout
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -165,6 +169,25 @@ async def test_a_message_after_the_end_fails_at_once(workspace: Path) -> None:
         await opened.close()
         with pytest.raises(AgentError, match="has ended"):
             await opened.reply("Are you there?", 30)
+
+
+async def test_what_is_requested_after_the_answer_is_served_and_belongs_to_the_next_round(workspace: Path) -> None:
+    request = {"path": str(workspace / "late.txt"), "content": "late"}
+    async with session(workspace) as opened:
+        await do(opened, ["say", "Done."], ["after", "fs/write_text_file", request])
+        assert await until((workspace / "late.txt").exists)
+        reply = await opened.reply("Anything else?", 30)
+        assert [step.tool for step in await opened.environment.take()] == ["fs/write_text_file"]
+    assert reply.text == "you said Anything else?"
+
+
+async def test_a_session_that_never_begins_is_cut_off(workspace: Path, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    command = CommandLine(sys.executable, (sys.executable, str(AGENT), "--pid", str(pids), "--deaf"))
+    factory = AcpFactory(AcpSetting(command, AcpKeys(command="unused")))
+    with pytest.raises(AgentTimeout, match="did not begin a session within"):
+        await open_session(factory, AgentArguments("the task", None, None, workspace), 1.5)
+    assert await until(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
 async def test_fifty_at_once_do_not_mix(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def test_files_are_read_and_written_and_recorded(workspace: Path) -> None:
             ["ask", READ, {"path": path, "line": 2, "limit": 1}],
             ["ask", READ, {"path": str(workspace / "none.txt")}],
         )
-        steps = seen(opened)
+        steps = await seen(opened)
     assert found[:3] == [{}, {"content": "one\ntwo\nthree\n"}, {"content": "two\n"}]
     assert found[3]["code"] == -32002
     assert [step.tool for step in steps] == [WRITE, READ, READ, READ]
@@ -127,7 +127,7 @@ async def test_a_command_runs_in_the_workspace_and_is_recorded(workspace: Path) 
             ["ask", "terminal/release", {"terminalId": "terminal1"}],
             ["ask", "terminal/output", {"terminalId": "terminal1"}],
         )
-        steps = seen(opened)
+        steps = await seen(opened)
     assert found[0] == {"terminalId": "terminal1"}
     assert found[1] == {"exitCode": 3, "signal": None}
     assert found[2]["output"] == f"{workspace}/sub\nhere\nbad\n"
@@ -170,7 +170,7 @@ async def test_no_command_outlives_the_run(workspace: Path) -> None:
     async with session(workspace) as opened:
         await results(opened, ["ask", "terminal/create", {"command": "sh", "args": ["-c", script]}])
         assert await until(lambda: (workspace / "daemon").exists() and (workspace / "daemon").read_text().strip())
-        running = [step for step in seen(opened) if step.attributes.get("running")]
+        running = [step for step in await seen(opened) if step.attributes.get("running")]
     assert len(running) == 1
     for name in ("pid", "daemon"):
         assert not is_alive(int((workspace / name).read_text()))
@@ -207,7 +207,7 @@ async def test_permissions_are_answered_by_the_policy_and_recorded(
 ) -> None:
     async with session(workspace, permissions=permissions) as opened:
         (found,) = await results(opened, asks("execute"))
-        (step,) = seen(opened)
+        (step,) = await seen(opened)
     assert found == {"outcome": {"outcome": "selected", "optionId": chosen}}
     assert (step.tool, step.recorded_by) == (PERMISSION, "environment")
     assert step.result == f"{'deny' if chosen == 'no' else 'allow'}: {chosen}"
@@ -255,7 +255,7 @@ async def test_what_the_policy_denies_is_neither_offered_nor_served(workspace: P
             ["ask", READ, {"path": path}],
             ["ask", "terminal/create", {"command": "touch", "args": [path]}],
         )
-        steps = seen(opened)
+        steps = await seen(opened)
     offered = json.loads((workspace / "capabilities.json").read_text())
     assert offered == {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     assert all("deny" in each["message"] for each in found)

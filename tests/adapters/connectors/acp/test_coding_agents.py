@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.connectors.acp.coding_models import MODEL, coder
+from tests.adapters.connectors.acp.coding_models import MODEL, clerk, coder
 from tests.adapters.connectors.acp.scripted_sessions import PATIENCE, seen, session
 from tests.environments import ROOT, program_of
 from tests.model_server import ModelServer
 from tests.viva.conftest import Desk
 from viva.adapters.agent_state import load_state, save_state
 from viva.adapters.connectors.table import load_agent
+from viva.journal.writer import scan
 
 EXAMPLES = ROOT / "examples" / "agents" / "acp"
 AGENTS = {"opencode": ("opencode", "acp"), "qwen": ("qwen", "--acp", "--auth-type=openai")}
@@ -27,7 +28,7 @@ def variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mappi
     """The environment of an agent that has its own home, and the scripted model."""
     home = tmp_path / "home"
     home.mkdir()
-    with ModelServer({MODEL: coder}) as server:
+    with ModelServer({MODEL: coder, "clerk": clerk}) as server:
         found = {"HOME": str(home), "OPENCODE_CONFIG": str(EXAMPLES / "opencode.json")}
         found |= {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         found |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "unused", "OPENAI_MODEL": MODEL, "MODEL": MODEL}
@@ -73,7 +74,7 @@ async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_mad
     agent = load_agent(str(file))
     async with session(tmp_path / "first", agent=agent) as opened:
         reply = await opened.reply("RUN echo hello > out.txt; cat out.txt", PATIENCE)
-        (asked,) = seen(opened)
+        (asked,) = await seen(opened)
     assert "The task is done." in reply.text
     assert (tmp_path / "first" / "out.txt").read_text() == "hello\n"
     (call,) = [step for step in reply.steps if step.tool]
@@ -87,9 +88,19 @@ async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_mad
     assert agent.permit is not None
     async with session(tmp_path / "second", agent=agent.permit(agent, "deny")) as opened:
         await opened.reply("RUN touch out.txt", PATIENCE)
-        (asked,) = seen(opened)
+        (asked,) = await seen(opened)
     assert str(asked.result).startswith("deny: ")
     assert not (tmp_path / "second" / "out.txt").exists()
+
+
+def test_opencode_uses_the_servers_of_a_case_and_viva_sees_it(desk: Desk, variables: Mapping[str, str]) -> None:
+    case, agent = ROOT / "examples" / "agents" / "mcp" / "order_desk", spec("opencode")
+    arguments = (str(case), "--agent", agent, "--permissions", "allow", "--allow-pre-command")
+    record = desk.run(*arguments, process=True, environment={**variables, "MODEL": "clerk"})
+    assert record["insights"][0]["score"] == 1.0
+    rounds = [event.data for event in scan(desk.folder / "journal") if event.kind == "round"]
+    steps = [step for each in rounds for step in each["steps"] if step.get("recorded_by") == "environment"]
+    assert [step["tool"] for step in steps] == ["list_orders", "cancel_order", "list_orders"]
 
 
 async def test_a_forked_session_of_opencode_diverges(tmp_path: Path, variables: Mapping[str, str]) -> None:
