@@ -5,12 +5,14 @@ This is the only way to a step of the environment: whatever an agent returns is 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from dataclasses import replace
+import time
+from typing import Any
 
-from viva.records.codec import to_plain
-from viva.records.text import storable
+from viva.records.codec import decode, to_plain
+from viva.records.copies import changed
 from viva.records.transcript import ENVIRONMENT, ENVIRONMENT_ID, Step
 
 MOST_STEPS = 5_000
@@ -19,6 +21,9 @@ MOST_BYTES = 6 * 1024 * 1024
 """Maximum size of all steps of one run, in bytes of JSON; what checks are shown has room for all of them."""
 MOST_TEXT = 64 * 1024
 """Maximum number of characters of one text; a longer one is cut, with a mark."""
+SETTLE_SECONDS = 2.0
+"""Maximum time for which a round waits for calls that are still going on when the agent has replied."""
+STILL_RUNNING = "it had not returned when the agent's turn ended"
 
 
 class EnvironmentLog:
@@ -31,6 +36,7 @@ class EnvironmentLog:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._new: list[Step] = []
+        self._running: dict[int, Step] = {}
         self._count = self._size = 0
 
     @property
@@ -45,20 +51,57 @@ class EnvironmentLog:
         Args:
             step: The step. Its `started` is when it began, so that the order of steps that overlap is known.
         """
+        self.finish(self.begin(step))
+
+    def begin(self, step: Step) -> int:
+        """Add a call that has begun, and return the number by which `finish` knows it."""
         with self._lock:
             self._count += 1
-            kept = replace(step, id=f"{ENVIRONMENT_ID}{self._count}", recorded_by=ENVIRONMENT)
-        kept = replace(kept, tool_input=_cut_value(step.tool_input), result=_cut(step.result), error=_cut(step.error))
-        size = len(json.dumps(to_plain(kept)))
-        with self._lock:
-            self._size += size
-            self._new.append(kept)
+            number = self._count
+            self._running[number] = step
+        return number
 
-    def take(self) -> tuple[Step, ...]:
-        """Return the steps since the last call, in the order in which they began."""
+    def finish(self, number: int, **outcome: Any) -> None:
+        """Say how a call ended; nothing changes if its round is already over.
+
+        Args:
+            number: The number from `begin`.
+            outcome: Fields of the step that are known now, such as `result`, `error` and `seconds`.
+        """
+        with self._lock:
+            step = self._running.pop(number, None)
+        if step is not None:
+            self._keep(number, changed(step, **outcome))
+
+    async def take(self) -> tuple[Step, ...]:
+        """Return the steps since the last call, ordered by their start; calls that go on are awaited briefly."""
+        until = time.monotonic() + SETTLE_SECONDS
+        while self._running and time.monotonic() < until:  # noqa: ASYNC110 (they end in another thread)
+            await asyncio.sleep(0.005)
+        return self.take_now()
+
+    def take_now(self) -> tuple[Step, ...]:
+        """Return the same without waiting; calls that go on end here, as far as the transcript is concerned."""
+        for number in tuple(self._running):
+            self.finish(number, error=STILL_RUNNING)
         with self._lock:
             taken, self._new = self._new, []
         return tuple(sorted(taken, key=lambda step: step.started or 0.0)) if taken else ()
+
+    def _keep(self, number: int, step: Step) -> None:
+        # As it will be read from the journal, whatever it holds.
+        step = decode(Step, to_plain(changed(step, id=f"{ENVIRONMENT_ID}{number}", recorded_by=ENVIRONMENT)))
+        given = step.tool_input if isinstance(step.tool_input, str) else json.dumps(step.tool_input, ensure_ascii=False)
+        step = changed(
+            step,
+            tool_input=step.tool_input if len(given) <= MOST_TEXT else _cut(given),
+            result=_cut(step.result),
+            error=_cut(step.error),
+        )
+        size = len(json.dumps(to_plain(step)))
+        with self._lock:
+            self._size += size
+            self._new.append(step)
 
 
 def _cut(text: str | None) -> str | None:
@@ -66,14 +109,3 @@ def _cut(text: str | None) -> str | None:
         return text
     head, tail = MOST_TEXT * 3 // 4, MOST_TEXT // 4
     return f"{text[:head]}[… {len(text) - head - tail:,} characters left out …]{text[-tail:]}"
-
-
-def _cut_value(value: object) -> object:
-    """Return a value as it is, or as text if it is too long."""
-    if value is None or isinstance(value, str):
-        return _cut(value) if isinstance(value, str) else None
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)
-    except (ValueError, RecursionError):  # it contains itself
-        text = repr(value)
-    return value if len(text) <= MOST_TEXT else _cut(storable(text))

@@ -88,7 +88,8 @@ class _FirstStep:
         if caller is not None:
             asyncio._leave_task(self._loop, caller)
         try:
-            (self._context or copy_context()).run(self._step)
+            # An empty context is false.
+            (copy_context() if self._context is None else self._context).run(self._step)
         finally:
             if caller is not None:
                 asyncio._enter_task(self._loop, caller)

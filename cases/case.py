@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from viva.cases.check_limits import CheckLimits
+from viva.cases.mcp_servers.server import McpServer
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 from viva.cases.solution import SolutionReply
 
@@ -25,7 +26,7 @@ Kind = Literal[
     # plain
     "text", "texts", "number", "whole_number", "flag", "mapping",
     # of a single field
-    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence",
+    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence", "mcp",
     # of a person
     "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
@@ -52,7 +53,7 @@ class ScoringPoint:
     require: tuple[str, ...] = ()
     """The ids of points and groups without whose hit this is a miss, those that the groups above require included."""
     shown: str | None = None
-    """The layer on which a hit must rest: `step`, `said`, `code` or `file`; None if any will do."""
+    """The layer on which a hit must rest: `step`, `said`, `code`, `file` or `environment`; None if any will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,8 @@ class Case:
     """The replies of an agent that earns every point, for `viva cases lint`. No agent, examiner or judge sees them."""
     evidence: tuple[str, ...] = field(default=(), kw_only=True, metadata=read_as("evidence"))
     """What the judge is shown beside the transcript: `files`, the agent's files."""
+    mcp: tuple[McpServer, ...] = field(default=(), kw_only=True, metadata=read_as("mcp"))
+    """MCP servers that Viva starts for each run and offers to the agent; it records every call."""
     point_groups: tuple[PointGroup, ...] = field(default=(), kw_only=True)
     """The inner nodes of the tree of scoring points, each before those below it; `scoring_points` are its leaves."""
     for_recordings: bool = field(default=False, kw_only=True)
@@ -140,6 +143,18 @@ class Case:
     def folder(self) -> Path:
         """The folder with the case's files."""
         return self.file.parent if self.data_folder is None else self.data_folder
+
+    @property
+    def own_files(self) -> tuple[str, ...]:
+        """The files and folders that an exam needs: the data files, and those of the case's MCP servers."""
+        others = (name for server in self.mcp for name in server.own_files)
+        return tuple(dict.fromkeys((*self.data_files, *others)))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What the case runs on this machine, in words: its `pre_command`, and its MCP servers."""
+        servers = (f"MCP server {each.name} ({each.module or each.command})" for each in self.mcp)
+        return (*self.pre_command, *servers)
 
     @property
     def max_points(self) -> float:

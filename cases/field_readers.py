@@ -12,6 +12,7 @@ from viva.cases.case import READER, Case, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
 from viva.cases.errors import Mistake
+from viva.cases.mcp_servers.reader import ServersReader
 from viva.cases.points.reader import PointReader
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from viva.cases.solution import SOLUTION_KEYS, SolutionMistake, SolutionReply, read_solution_reply
@@ -27,7 +28,7 @@ def case_keys(kind: type[Case]) -> tuple[str, ...]:
 LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
 
 
-class CaseReader(PointReader):
+class CaseReader(PointReader, ServersReader):
     """Reads one case file. What `read` returns may be used only if `mistakes` is empty afterwards."""
 
     def __init__(self, data: dict[Any, Any], lines: LineNumbers, file: Path, kind: type[Case] = Case) -> None:

@@ -1,4 +1,4 @@
-"""Finds what loads, and is probably not what the author meant: in the checks, the script and the person.
+"""Finds what loads, and is probably not what the author meant: in checks, script, person and MCP servers.
 
 A case with such findings can be used: a name in braces may be part of the message, and a name may be defined in a way
 that cannot be seen. `viva cases check` therefore reports them, and no other command refuses the case.
@@ -38,7 +38,7 @@ def lint_case(case: Case) -> list[LintFinding]:
     """
     data, lines, _ = read_yaml(case.file)
     places = list(leaf_places(data["scoring_points"], ("scoring_points",)))
-    found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines)]
+    found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines), *_servers(case, lines)]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -67,6 +67,13 @@ def _script(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
 def _person(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
     for message, path, certain in person_findings(case):
         yield LintFinding(message, lines.of(*path), certain)
+
+
+def _servers(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
+    for index, server in enumerate(case.mcp):
+        if (command := server.missing_command) is not None:
+            words = f"the command {command!r} of the MCP server {server.name!r} is not on this machine"
+            yield LintFinding(words, lines.of("mcp", index, "command"), certain=False)
 
 
 def _checks(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from viva.cases.case import Case
@@ -38,10 +39,10 @@ def load_case(path: Path) -> Case:
             mistakes = [*mistakes[:MAX_MISTAKES], Mistake(f"further mistakes: {more:,}")]
         raise CaseError(file, mistakes)
     try:
-        digest = hash_case(raw, file.parent, fields["data_files"])
+        case = Case(name=file.parent.resolve().name, file=file, hash="", **fields)
+        return replace(case, hash=hash_case(raw, file.parent, case.own_files))
     except OSError as error:
         raise CaseError(file, [f"data file {error.filename!r} cannot be read: {error.strerror}"]) from error
-    return Case(name=file.parent.resolve().name, file=file, hash=digest, **fields)
 
 
 def _case_file(path: Path) -> Path:

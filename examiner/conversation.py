@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -105,6 +105,8 @@ class _ConversationState:
     examiner: Examiner
     began: float = field(default_factory=running_time)
     rounds: list[Round] = field(default_factory=list)
+    earlier: int = 0
+    """How many of the rounds came before this conversation."""
     last_reply: str | None = None
     said: Repetitions = field(default_factory=Repetitions)
     examiner_seconds: float = 0.0
@@ -126,7 +128,8 @@ async def converse(
     agent: AgentUnderTest,
     limits: ConversationLimits,
     on_round: Callable[[Round], Awaitable[None]] | None = None,
-    seen: Callable[[], tuple[Step, ...]] | None = None,
+    seen: Callable[[], Awaitable[tuple[Step, ...]]] | None = None,
+    earlier: Sequence[Round] = (),
 ) -> Transcript:
     """Conduct one conversation.
 
@@ -137,6 +140,7 @@ async def converse(
         on_round: Awaited with each round as soon as it is complete, before the next begins.
         seen: Returns the steps of the environment since its last call. They follow the agent's own steps of the round,
             also where the agent failed.
+        earlier: The rounds that came before, if this continues a conversation.
 
     Returns:
         The transcript with its stop reason. Faults of examiner and agent are recorded in it, not raised.
@@ -144,7 +148,9 @@ async def converse(
     Raises:
         asyncio.CancelledError: the run was cancelled; the rounds so far have been delivered.
     """
-    state = _ConversationState(examiner)
+    state = _ConversationState(examiner, rounds=list(earlier), earlier=len(earlier))
+    if earlier:
+        state.last_reply = earlier[-1].agent
     while True:
         began = time.monotonic()
         before = examiner.usage
@@ -171,7 +177,7 @@ async def converse(
             return _out_of_time(state, limits)
         spent = NO_USAGE if examiner.usage is before else examiner.usage - before
         round_, stop = await _round(state, agent, limits, message, took, spent)
-        if seen is not None and (steps := seen()):
+        if seen is not None and (steps := await seen()):
             round_ = changed(round_, steps=(*round_.steps, *steps))
         state.agent_seconds += round_.agent_seconds
         state.rounds.append(round_)
@@ -286,7 +292,8 @@ def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Trans
 def _end(
     state: _ConversationState, stop: StopReason, detail: str | None = None, fault: Fault | None = None
 ) -> Transcript:
-    target = sum((round_.usage for round_ in state.rounds if round_.usage is not NO_USAGE), NO_USAGE)
+    held = state.rounds[state.earlier :]
+    target = sum((round_.usage for round_ in held if round_.usage is not NO_USAGE), NO_USAGE)
     return Transcript(
         rounds=tuple(state.rounds),
         kick_off=KICK_OFF,

@@ -79,6 +79,10 @@ class ModelExaminer:
         # The marker must not be sent: an agent that knew it could forge notices to the examiner.
         return None if message.stop else message.text.replace(self._mark, "")
 
+    async def recall(self, reply: str | None, message: str) -> None:
+        """Remember that it answered a reply with a message, without asking the model."""
+        await self._agent.remember(KICK_OFF if reply is None else self._shown(reply), "agent", message)
+
     def tell(self, notice: str) -> None:
         """Tell the model something with the agent's next reply; the agent does not see it."""
         self._notices.append(notice)

@@ -26,6 +26,8 @@ class ScriptedExaminer:
 
     def __init__(self, script: Sequence[ScriptLine]) -> None:
         self._reply = ""
+        self._recalls = False
+        """Whether every condition counts as met, because a message of before is looked for."""
         self.notes: tuple[str, ...] = ()
         """Notes for readers of the conversation."""
         self._messages = self._walk(script)
@@ -35,9 +37,22 @@ class ScriptedExaminer:
         self._reply = _searched(reply or "")
         return next(self._messages, None)
 
+    async def recall(self, reply: str | None, message: str) -> None:
+        """Go on after this message, whether or not the reply meets the conditions of the script.
+
+        Raises:
+            ExaminerError: the rest of the script does not have it.
+        """
+        self._recalls = True
+        try:
+            if message not in self._messages:  # which goes on behind the message that it finds
+                raise ExaminerError(f"the script does not have the stored message {one_line(message, 80)!r}")
+        finally:
+            self._recalls = False
+
     def _walk(self, script: Sequence[ScriptLine]) -> Iterator[str]:
         for line in script:
-            if line.if_agent_says is None or self._says(line.if_agent_says):
+            if line.if_agent_says is None or self._recalls or self._says(line.if_agent_says):
                 yield from line.messages()
 
     def _says(self, pattern: str) -> bool:

@@ -13,8 +13,9 @@ from viva.records.text import storable
 from viva.records.transcript import ENVIRONMENT_ID, Round, Transcript
 from viva.records.verdict import Evidence
 
-Author = Literal["said", "step", "examiner", "done"]
-"""The agent's words, one of its steps, or the examiner's words; `done` is what a tool was given and gave back."""
+Author = Literal["said", "step", "examiner", "done", "seen"]
+"""The agent's words, one of its steps, or the examiner's words; `done` is what a tool was given and gave back, and
+`seen` the same of a call that the environment recorded, or the error that it got."""
 AGENT: tuple[Author, ...] = ("said", "step")
 FILE = "file:"
 """Begins the place of evidence that is in one of the agent's files, before its path."""
@@ -78,7 +79,12 @@ def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
         if step.tool is not None and step.result is not None and step.error is None:
             # By themselves: neither what the agent thought nor the names of the parts show that anything was done.
             done = [text for name, text in parts_of(step, no_result) if name in _DONE]
-            yield _Passage(where, round_.number, tuple(form for text in done for form in readings(text)), "done")
+            forms = tuple(form for text in done for form in readings(text))
+            yield _Passage(where, round_.number, forms, "done")
+            if step.from_environment:
+                yield _Passage(where, round_.number, forms, "seen")
+        elif step.from_environment and step.error is not None:
+            yield _Passage(where, round_.number, readings(step.error), "seen")
     yield _Passage(round_.id, round_.number, readings(round_.examiner), "examiner")
 
 

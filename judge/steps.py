@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from viva.judge.quotes import Text
-from viva.records.text import printable, storable
-from viva.records.transcript import LIVE, Step, Transcript
+from viva.records.text import one_line, printable, storable
+from viva.records.transcript import LIVE, SERVERS, Step, Transcript
 
 NO_RESULT = "(not run)"
 """Stands for the result of a call for which nobody reported one."""
 NOT_RECORDED = "(not recorded)"
 """The same in a recording, whose source may leave results out."""
 INDENT = "    "
+MOST_TOOLS = 100
+"""Maximum number of tools that a judge is told of."""
 
 Part = tuple[str, str]
 """The name of a part of a step, and its text."""
@@ -41,6 +43,18 @@ def origin(transcript: Transcript, step: Step) -> str:
     if step.from_environment:
         return "recorded by the environment"
     return "reported by the agent" if transcript.source == LIVE else "recorded"
+
+
+def is_recorded(transcript: Transcript) -> bool:
+    """Return whether the environment recorded any step."""
+    return any(step.from_environment for round_ in transcript.rounds for step in round_.steps)
+
+
+def offered_tools(transcript: Transcript) -> tuple[str, ...]:
+    """Return the tools of the case's MCP servers, of which every call was recorded."""
+    servers = transcript.attributes.get(SERVERS) if transcript.source == LIVE else None
+    named = [name for tools in servers.values() for name in tools] if isinstance(servers, Mapping) else []
+    return tuple(dict.fromkeys(one_line(str(name), 100) for name in named[:MOST_TOOLS]))
 
 
 def without_result(transcript: Transcript) -> str:

@@ -227,6 +227,9 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     file.write_text(block.text)
     for data in yaml.safe_load(block.text).get("data_files", ()):
         (file.parent / data).touch()
+    for server in yaml.safe_load(block.text).get("mcp", ()):
+        for data in (server["module"], *server["files"]):
+            (file.parent / data).touch()
     assert load_case(file.parent).name == Path(name).parent.name
 
 

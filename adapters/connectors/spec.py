@@ -11,8 +11,8 @@ from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
-    "cmd:COMMAND, cmd+plain:COMMAND, acp:COMMAND, taskweaver:PROJECT, an agent file (path/to/file.yaml), "
-    "replay:JOURNAL, or example:NAME"
+    "a2a:http(s)://host, cmd:COMMAND, cmd+plain:COMMAND, acp:COMMAND, taskweaver:PROJECT, "
+    "an agent file (path/to/file.yaml), replay:JOURNAL, or example:NAME"
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
@@ -20,7 +20,7 @@ CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOT
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
-SCHEMES = ("http", "https", "cmd", "cmd+plain", "acp", "taskweaver", "replay", "example")
+SCHEMES = ("http", "https", "a2a", "cmd", "cmd+plain", "acp", "taskweaver", "replay", "example")
 """What stands before the first colon of the built-in forms that name no class."""
 FILE_ENDINGS = (".yaml", ".yml")
 """The endings of agent files."""
@@ -82,6 +82,8 @@ def agent_label(spec: str) -> str:
     if scheme in ("http", "https"):
         address, _, model = rest.partition("#")
         label = model or address.strip("/")
+    elif scheme == "a2a":
+        label = rest.partition("://")[2].strip("/")
     elif scheme == "replay":
         journal, _, run = rest.rpartition("#")
         label = f"replay:{run if journal else rest.rstrip('/').rpartition('/')[2]}"

@@ -23,6 +23,7 @@ CONNECTORS = Kind(
     {
         "http": "viva.adapters.connectors.http.connector:HttpConnector",
         "https": "viva.adapters.connectors.http.connector:HttpConnector",
+        "a2a": "viva.adapters.connectors.a2a.connector:A2aConnector",
         "acp": "viva.adapters.connectors.acp.connector:AcpConnector",
         "cmd": "viva.adapters.connectors.command.connector:CommandConnector",
         "cmd+plain": "viva.adapters.connectors.command.connector:CommandConnector",

@@ -54,7 +54,7 @@ def maker_of(factory: Any) -> Any:
     Raises:
         Setup: `needs`.
     """
-    if (adapter := frameworks.adapter_of(factory)) is not None:
+    if (adapter := frameworks.adapter_of(factory, shared=True)) is not None:
         return adapter
     if isinstance(factory, type) or hasattr(factory, "get_reply_from_agent"):
         return factory

@@ -22,7 +22,7 @@ GROUP_KEYS = ("score_point", "weight", "id", "require", "points")
 POINT_KEYS = (*LEAF_KEYS, "points")
 MAX_LEVELS = 12
 """Maximum depth of a tree of scoring points."""
-LAYERS = ("step", "said", "code", "file")
+LAYERS = ("step", "said", "code", "file", "environment")
 """What a point may require a hit to rest on."""
 FILES = "files"
 """The only thing beside the transcript that a judge can be shown."""

@@ -65,4 +65,5 @@ _SHOWN = {
     "said": "a hit must be said to the user",
     "code": "a hit must be checked by code",
     "file": "a hit must be shown by a file",
+    "environment": "a hit must be recorded by the environment",
 }

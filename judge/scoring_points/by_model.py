@@ -16,6 +16,7 @@ from viva.judge.files.shown import show_files
 from viva.judge.scoring_points.answer import FORM
 from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
+from viva.judge.steps import is_recorded, offered_tools
 from viva.judge.view import ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
@@ -139,6 +140,8 @@ class ModelJudge:
             files_available=files is not None and files.available,
             statement=point.score_point.strip(),
             shown=point.shown,
+            environment=is_recorded(self._grounds.transcript),
+            offered=", ".join(offered_tools(self._grounds.transcript)),
             mark=conversation.mark,
         )
         accept = partial(grounds.check, point)

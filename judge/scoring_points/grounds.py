@@ -17,9 +17,12 @@ from viva.records.verdict import Evidence, Label
 STEPS: tuple[Author, ...] = ("step",)
 SAID: tuple[Author, ...] = ("said",)
 DONE: tuple[Author, ...] = ("done",)
+SEEN: tuple[Author, ...] = ("seen",)
 Quotes = Sequence[tuple[int | None, str]]
 _FAULTS = {
     "step": "a hit must rest on a step that was carried out, and no quote is from its tool, input or result",
+    "environment": "a hit must rest on a step recorded by the environment, and no quote is from the tool, input or "
+    "result of one",
     "said": "a hit must rest on what the agent said to the examiner, and no quote is from its words",
     "file": "a hit must rest on what the agent wrote, and no quote is from a new file, or from what is new in another",
 }
@@ -70,6 +73,7 @@ class Grounds:
         if not supported or (lost and not last):
             return _refused(answer, _no_evidence(lost, found), last, "quote-not-found")
         evidence = (*found, *self._also_in_steps(quotes, found))
+        evidence = (*evidence, *(each for each in self._seen(quotes) if each not in evidence))
         never_arose = answer.condition == "never arose"
         # Where its condition never arose, there is nothing that a step or a file could show.
         if point.shown in _FAULTS and not never_arose and not self._is_on(point.shown, quotes, in_files[1]):
@@ -105,9 +109,17 @@ class Grounds:
     def _is_on(self, layer: str | None, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
         if layer == "file" and self.files is not None:
             return any(self.files.shows_of_the_agent(each.quote) for each in in_files)
+        if layer == "environment":
+            return bool(self._seen(quotes))
         if layer == "step":
             return self._is_done(quotes)
         return bool(look_up(self.transcript, quotes, by=SAID)[0])
+
+    def _seen(self, quotes: Quotes) -> list[Evidence]:
+        """Return the steps that the environment recorded, of those that quotes are from; the agent's own are none."""
+        if not any(step.from_environment for round_ in self.transcript.rounds for step in round_.steps):
+            return []
+        return look_up(self.transcript, bare_quotes(quotes), by=SEEN)[0]
 
     def _is_done(self, quotes: Quotes) -> bool:
         """Return whether a quote is from what a tool was given or gave back, in a call that took place."""

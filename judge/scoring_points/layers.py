@@ -1,4 +1,4 @@
-"""The layers on which a hit can rest: the agent's words, a step, one of its files, or a check by code."""
+"""The layers on which a hit can rest: words or a step of the agent, one of its files, the environment, or a check."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Literal
 
 from viva.cases import ScoringPoint
 from viva.judge.evidence import FILE
+from viva.records.transcript import ENVIRONMENT_ID
 from viva.records.verdict import Label, Verdict
 
-Layer = Literal["code", "file", "step", "said"]
+Layer = Literal["code", "environment", "file", "step", "said"]
 
 WORDS_ALONE = "words-alone"
 """The flag of a model's hit for which it quotes only what the agent said, although more was there to go by."""
@@ -23,6 +24,7 @@ OF_EVIDENCE = frozenset({WORDS_ALONE, NEVER_AROSE, NOT_SHOWN})
 
 LAYER_WORDS: dict[Layer, str] = {
     "code": "checked by code",
+    "environment": "recorded by the environment",
     "file": "shown by a file",
     "step": "shown by a step",
     "said": "said to the user",
@@ -37,6 +39,8 @@ def layer_of(verdict: Verdict) -> Layer | None:
     if verdict.by == "code":
         return "code"
     places = [evidence.where for evidence in verdict.evidence]
+    if any(place.startswith(ENVIRONMENT_ID) for place in places):
+        return "environment"
     if any(place.startswith(FILE) for place in places):
         return "file"
     if any(not _ROUND.fullmatch(place) for place in places):

@@ -10,7 +10,17 @@ from typing import Any
 from viva.judge.steps import Part, indented, step_text, to_text
 from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
 from viva.records.text import storable
-from viva.records.trajectory import CUT, UNREAD, WRITTEN, answer_of, marked, span_of, stated_thought, undispatched
+from viva.records.trajectory import (
+    CUT,
+    UNREAD,
+    WRITTEN,
+    answer_of,
+    marked,
+    span_of,
+    stated_thought,
+    undispatched,
+    without_doubles,
+)
 from viva.records.transcript import Step, StepKind, Transcript
 
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
@@ -125,11 +135,13 @@ def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
     """Return the trajectory of a transcript.
 
     Where a reader marked steps, they are those; otherwise every step with a tool or a thought, except results that
-    belong to no call, and words of others than the agent.
+    belong to no call, and words of others than the agent. A call that the environment recorded, too, is judged as it
+    was recorded.
     """
-    chosen = [(round_, step) for round_ in transcript.rounds for step in round_.steps if marked(step) is not None]
-    if not chosen:
-        chosen = [(round_, step) for round_ in transcript.rounds for step in round_.steps if _decides(step)]
+    every = [(round_, step) for round_ in transcript.rounds for step in without_doubles(round_.steps)]
+    chosen = [(round_, step) for round_, step in every if step.from_environment or marked(step) is not None]
+    if all(step.from_environment for _, step in chosen):
+        chosen = [(round_, step) for round_, step in every if _decides(step)]
     queries: dict[int, str] = {}
     query = ""
     for each in transcript.rounds:

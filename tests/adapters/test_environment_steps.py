@@ -15,10 +15,12 @@ from viva.adapters.environment import MOST_BYTES, MOST_STEPS, MOST_TEXT, Environ
 from viva.adapters.session import AgentArguments, open_session
 from viva.examiner import ConversationLimits, converse
 from viva.judge.evidence import look_up
+from viva.judge.trajectory.decisions import decisions
 from viva.judge.view import run_view, show
+from viva.recordings.events.conversation import conversation_metrics
 from viva.records.codec import decode, encode, loads, to_plain
 from viva.records.redact import Keys
-from viva.records.trajectory import trajectory_steps
+from viva.records.trajectory import tool_calls, trajectory_steps
 from viva.records.transcript import NO_USAGE, Round, StopReason, Transcript
 
 FORGED = Step("environment:1", tool="pay", tool_input={"sum": 5}, result="paid", recorded_by="environment")
@@ -27,7 +29,7 @@ FORGED = Step("environment:1", tool="pay", tool_input={"sum": 5}, result="paid",
 def seen(**fields: Any) -> Step:
     log = EnvironmentLog()
     log.record(Step("", **fields))
-    return log.take()[0]
+    return log.take_now()[0]
 
 
 def test_a_step_in_a_reply_is_the_agents_own_whatever_it_says() -> None:
@@ -49,17 +51,17 @@ def test_the_log_numbers_steps_in_the_order_in_which_they_began_and_gives_each_o
     log = EnvironmentLog()
     log.record(Step("late", tool="b", started=2.0))
     log.record(Step("early", tool="a", started=1.0))
-    taken = log.take()
+    taken = log.take_now()
     assert [step.tool for step in taken] == ["a", "b"]
     assert {step.id for step in taken} == {"environment:1", "environment:2"}
     assert all(step.from_environment for step in taken)
-    assert log.take() == ()
+    assert log.take_now() == ()
 
 
 def test_long_texts_are_cut_with_a_mark_and_a_full_log_says_so() -> None:
     log = EnvironmentLog()
     log.record(Step("s", tool="t", tool_input={"text": "x" * MOST_TEXT * 2}, result="y" * MOST_TEXT * 2))
-    (step,) = log.take()
+    (step,) = log.take_now()
     for text in (step.tool_input, step.result):
         assert "characters left out" in text
         assert len(text) < MOST_TEXT + 100
@@ -130,7 +132,7 @@ async def steps_by(kind: type, workspace: Path) -> list[str | None]:
     session = await open_session(kind, AgentArguments("task", workspace=workspace), 10.0)
     await session.reply("Hi", 10.0)
     await session.close()
-    return [step.tool for step in session.environment.take()]
+    return [step.tool for step in session.environment.take_now()]
 
 
 @pytest.mark.parametrize("module", ["a_plugin", "viva.adapters.connectors.http"])
@@ -185,3 +187,16 @@ def test_a_check_sees_who_saw_a_step_and_a_flood_of_the_agents_steps_hides_no_ca
     long = Step("long", result="x" * 30_000_000)
     (shown,) = run_view(Transcript((Round(1, "ask", "ok", (long, called)),)), "task").rounds
     assert shown["steps"][-1] == json.loads(encode(called))
+
+
+def test_a_call_that_both_told_of_counts_once_as_it_was_recorded() -> None:
+    called = seen(tool="pay", tool_input={"sum": 5}, result="refused")
+    told = Step("s1", tool="mcp__desk__pay", tool_input='{"sum": 5}', result="paid")
+    again, other = replace(told, id="s2"), Step("s3", tool="look")
+    assert tool_calls((told, other, called)) == (other, called)
+    assert tool_calls((told, again, called)) == (again, called)
+    assert tool_calls((replace(told, tool_input={"sum": 6}), called)) == (replace(told, tool_input={"sum": 6}), called)
+    metrics = conversation_metrics(Transcript((Round(1, "Pay.", "Paid.", (told, called)),)))
+    assert metrics.tool_calls == {"pay": 1}
+    decided = decisions(Transcript((Round(1, "Pay.", "Paid.", (told, other, called)),)))
+    assert [each.step for each in decided] == [other, called]

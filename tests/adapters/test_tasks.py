@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import Any
 
 import pytest
@@ -46,6 +46,19 @@ async def test_the_first_step_runs_at_once_and_the_rest_when_the_loop_goes_on() 
     assert not task.done()
     assert await task == "done"
     assert seen == ["first", "second"]
+
+
+async def test_a_call_has_one_context_from_its_first_step_on_even_if_it_begins_empty() -> None:
+    variable: ContextVar[str] = ContextVar("variable")
+
+    async def agent() -> str:
+        token = variable.set("mine")
+        await asyncio.sleep(0)
+        variable.reset(token)  # fails in any other context
+        return variable.get("unset")
+
+    work = agent()
+    assert await Context().run(lambda: start_call(work, OWNER)) == "unset"
 
 
 async def test_an_agents_task_is_its_own_before_and_after_it_waits(loop: asyncio.AbstractEventLoop) -> None:

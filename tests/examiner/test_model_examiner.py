@@ -30,10 +30,11 @@ from tests.model_server import (
 from viva.cases import find_case, load_case
 from viva.errors import ModelError
 from viva.examiner import ConversationLimits, ExaminerError, converse
+from viva.examiner.continuing import ContinuingExaminer
 from viva.examiner.conversation import KICK_OFF
 from viva.examiner.model import ModelExaminer, render_prompt
 from viva.examiner.stop import STOP_KEYWORD
-from viva.records.transcript import Reply, StopReason, Transcript
+from viva.records.transcript import Reply, Round, StopReason, Transcript
 
 
 class Echoes:
@@ -241,3 +242,26 @@ async def test_what_is_invisible_or_reorders_text_is_shown_to_the_examiner(
 ) -> None:
     _, server = await examined(sequence("Which colour?", then="EXAM_FINISHED"), model_at, Echoes(said))
     assert said_by("user", server.requests[-1].body)[-1] == heard
+
+
+async def test_it_continues_a_conversation_that_it_recalls(model_at: ModelAt) -> None:
+    earlier = (Round(1, "Which colour?", "Blue."), Round(2, "And the shade?", "Dark."))
+    with ModelServer({"m": sequence("And the price?", "EXAM_FINISHED", then=BadRequest())}) as server:
+        examiner = ContinuingExaminer(ModelExaminer(model_at(server.url), "Ask for the colour."), earlier)
+        await examiner.recall_all()
+        transcript = await converse(examiner, agent := Echoes(), ConversationLimits(5), earlier=earlier)
+    assert agent.heard == ["And the price?"]
+    assert [round_.number for round_ in transcript.rounds] == [1, 2, 3]
+    first = server.requests[0].body
+    assert said_by("assistant", first) == ["Which colour?", "And the shade?"]
+    assert said_by("user", first) == [KICK_OFF, "Blue.", "Dark."]
+
+
+async def test_where_rounds_are_replayed_it_hears_the_new_replies(model_at: ModelAt) -> None:
+    earlier = (Round(1, "Which colour?", "Blue."), Round(2, "And the shade?", "Dark."))
+    with ModelServer({"m": sequence("And the price?", "EXAM_FINISHED", then=BadRequest())}) as server:
+        examiner = ContinuingExaminer(ModelExaminer(model_at(server.url), "Ask for the colour."), earlier)
+        transcript = await converse(examiner, agent := Echoes("Red."), ConversationLimits(5))
+    assert agent.heard == ["Which colour?", "And the shade?", "And the price?"]
+    assert said_by("user", server.requests[0].body) == [KICK_OFF, "Red.", "Red."]
+    assert transcript.stop is StopReason.FINISHED

@@ -14,6 +14,7 @@ from viva.cases import load_case as load_case_at
 from viva.cases.case import READER
 from viva.cases.data_files import hash_case
 from viva.cases.field_readers import CaseReader
+from viva.cases.mcp_servers.server import McpServer
 from viva.cases.points.as_in_a_file import points_as_in_a_file
 from viva.cases.yaml_lines import LineNumbers
 from viva.errors import SetupError
@@ -94,7 +95,7 @@ def with_own_hash(case: Case) -> Case:
     if mistakes:
         raise CaseError(case.name or "a case without a name", mistakes)
     raw = encode(replace(case, hash="", file=Path(case.file.name)))
-    return replace(case, hash=hash_case(raw, case.folder, case.data_files))
+    return replace(case, hash=hash_case(raw, case.folder, case.own_files))
 
 
 def _is_as_its_file_says(case: Case) -> bool:
@@ -119,7 +120,13 @@ def _as_in_a_file(case: Case) -> dict[str, object]:
         "script": script or None,
         "solution": [{"say": reply.say, "files": dict(reply.files)} for reply in case.solution] or None,
         "check_limits": limits,
+        "mcp": [_server(server) for server in case.mcp] or None,
     }
+
+
+def _server(server: McpServer) -> dict[str, object]:
+    filled = _filled(server)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in filled.items()}
 
 
 def _person(case: Case) -> dict[str, object]:

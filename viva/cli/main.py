@@ -14,6 +14,7 @@ from viva.cli.stopping import STOPPED, forget_stops, handle_stops, was_stopped
 from viva.streams import protect_streams
 
 COMMANDS = {
+    "init": ("viva.cli.init.command", "Write a first adapter, case, suite or CI workflow, and try it."),
     "run": ("viva.cli.commands.run", "Test one agent with one case."),
     "suite": ("viva.cli.commands.suite", "Test agents with many cases and several trials, concurrently."),
     "replay": ("viva.cli.commands.replay", "Print stored conversations, or ask another agent the same questions."),

@@ -12,14 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.environment import EnvironmentLog
+from viva.adapters.mcp_servers.offered import servers_of
 from viva.adapters.printed import keep_printed
 from viva.adapters.session import AgentArguments, open_session
 from viva.adapters.trace_context import current_trace_id
 from viva.adapters.workspace import clear_path, copy_data_files
 from viva.cases import Case
+from viva.cases.mcp_servers.reader import OFFER
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
+from viva.exam.forking.course import Course
+from viva.exam.forking.fork import Fork
 from viva.exam.judging.exchanges import kept_exchanges
 from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
@@ -43,8 +48,19 @@ from viva.records.fault import Fault
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.text import storable
-from viva.records.transcript import Round, StopReason, Transcript
+from viva.records.transcript import SERVERS, Round, StopReason, Transcript
 from viva.records.verdict import Insight
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnvironment:
+    """What an agent meets beside the examiner."""
+
+    log: EnvironmentLog
+    """Takes what the harness sees itself."""
+    end: Callable[[], None]
+    """Called when the conversation has ended: what the agent does later is in no round."""
+
 
 RoundListener = Callable[[Round], Awaitable[None]]
 RoundKeeper = Callable[[Round, Path], Awaitable[None]]
@@ -67,6 +83,8 @@ class ExamRun:
     """The primary first."""
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare."""
+    fork: Fork | None = None
+    """The point from which a stored conversation is continued."""
     earlier: tuple[UnfairAttempt, ...] = ()
     """Earlier attempts at this run in which the examiner was at fault."""
 
@@ -113,6 +131,9 @@ async def examine(
 
     with keep_printed() as printed:
         transcript, agent_folder = await converse_with_agent(run, agent, examiner, workspace, keep)
+    if run.fork is not None:
+        setting = replace(setting, forked_from=run.fork.origin)
+        run.append("setting", setting)
     if agent_folder is not None and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
@@ -245,21 +266,43 @@ def _words_of_role(setting: Setting) -> dict[str, str]:
 async def converse_with_agent(
     run: ExamRun, agent: LoadedAgent, examiner: Examiner, workspace: Path, keep: RoundKeeper
 ) -> tuple[Transcript, Path | None]:
-    """Open the agent's session and converse in it; return the transcript, and the folder with the agent's files."""
+    """Start what the case owns, open the agent's session and converse in it.
+
+    Returns:
+        The transcript, and the folder with the agent's files.
+    """
     case, options = run.case, run.resources.options
     assert case is not None
-    limits = run.resources.limits(case)
     await run_pre_commands(case, agent.python, options.pre_command_seconds)
-    arguments = AgentArguments(
-        case.task_description,
-        options.app_dir or case.app_dir,
-        case.config_var,
-        workspace,
-        case.verbose,
-    )
-    health = run.resources.health(agent.spec)
+    log = EnvironmentLog()
+    async with servers_of(case, log) as offered:
+        config = {**(case.config_var or {}), OFFER: list(offered.config)} if offered.config else case.config_var
+        arguments = AgentArguments(
+            case.task_description, options.app_dir or case.app_dir, config, workspace, case.verbose
+        )
+        transcript, folder = await _converse(run, agent, examiner, arguments, keep, RunEnvironment(log, offered.end))
+    if not case.mcp:
+        return transcript, folder
+    attributes = {**transcript.attributes, SERVERS: {name: list(tools) for name, tools in offered.names.items()}}
+    tools, notes = (*transcript.tools, *offered.tools), (*transcript.notes, *offered.notes)
+    return changed(transcript, attributes=attributes, tools=tools, notes=notes), folder
+
+
+async def _converse(
+    run: ExamRun,
+    agent: LoadedAgent,
+    examiner: Examiner,
+    arguments: AgentArguments,
+    keep: RoundKeeper,
+    beside: RunEnvironment,
+) -> tuple[Transcript, Path]:
+    """Open the agent's session and converse in it."""
+    case, workspace, log = run.case, arguments.workspace, beside.log
+    assert case is not None
+    assert workspace is not None
+    limits, health = run.resources.limits(case), run.resources.health(agent.spec)
     try:
-        session = await open_session(agent.factory, arguments, limits.reply_seconds, agent.home)
+        session = await open_session(agent.factory, arguments, limits.reply_seconds, agent.home, log)
     except (WorkspaceError, MachineError):
         raise
     except SetupError as error:  # for example, unknown constructor arguments: no other run could construct it either
@@ -277,14 +320,18 @@ async def converse_with_agent(
         if session.workspace not in (None, workspace):
             folder = _resolved(session.workspace)
         copy_data_files(case, folder)
-        transcript = await converse(
+        course = await Course.begin(
             examiner,
-            WatchedSession(session, health),
-            limits,
+            session,
+            run.journal,
             lambda round_: keep(round_, folder),
-            session.environment.take,
+            fork=run.fork,
+            states=not run.resources.options.no_states,
         )
-    except AgentError as error:  # it left nothing that the data files could be put into
+        watched = WatchedSession(session, health)
+        transcript = await converse(course.examiner, watched, limits, course.keep, log.take, course.earlier)
+        transcript = course.noted(transcript)
+    except AgentError as error:  # it left nothing that the data files could be put into, or cannot load a state
         transcript = Transcript(
             kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault=Fault.TARGET
         )
@@ -293,6 +340,7 @@ async def converse_with_agent(
         run.append("transcript", cancelled)
         raise
     finally:
+        beside.end()
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
     transcript = changed(
@@ -336,6 +384,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_of(case),
+        forked_from={} if run.fork is None else run.fork.origin,
         persona=persona,
         strategy=strategy,
         judge=judge.kind,

@@ -357,7 +357,7 @@ class Options:
         False,
         "--allow-pre-command",
         Part.AGENT,
-        "Allow a case to run its pre_command on this machine.",
+        "Allow a case to run its pre_command and its MCP servers on this machine.",
         value=Value.FLAG,
     )
     pre_command_seconds: float = option(
@@ -367,6 +367,14 @@ class Options:
         "Maximum duration of each pre_command.",
         value=Value.SECONDS,
         metavar="SECONDS",
+    )
+    no_states: bool = option(
+        False,
+        "--no-states",
+        Part.AGENT,
+        "Do not keep the agent's state after each round, if its adapter offers it.",
+        may_change=True,
+        value=Value.FLAG,
     )
     isolate: bool = option(
         False,

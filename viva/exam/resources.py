@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.table import load_agent
+from viva.adapters.mcp_servers.offered import check_servers
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
@@ -177,7 +178,7 @@ async def build_resources(
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
     notices: list[str] = []
     if loaded:
-        _check_pre_commands(papers, options)
+        _check_commands(papers, options)
     for agent in loaded.values():
         notices += agent.notices
         notices += [notice for case in papers for notice in missing_for_agent(case, agent)]
@@ -214,11 +215,12 @@ def load_with(options: Options, spec: str) -> LoadedAgent:
     return load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb, permissions=options.permissions)
 
 
-def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:
-    """Check that no case runs commands on this machine without permission."""
+def _check_commands(cases: Sequence[Case], options: Options) -> None:
+    """Check that no case runs commands on this machine without permission, and that its MCP servers can be started."""
     for case in cases:
-        if case.pre_command and not options.allow_pre_command:
+        if case.commands and not options.allow_pre_command:
             raise SetupError(
-                f"the case {case.name!r} wants to run commands on this machine: {'; '.join(case.pre_command)}. "
+                f"the case {case.name!r} wants to run commands on this machine: {'; '.join(case.commands)}. "
                 "If you trust it, add --allow-pre-command."
             )
+        check_servers(case)

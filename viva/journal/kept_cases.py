@@ -103,8 +103,8 @@ def keep_case(case: Case, journal: JournalWriter, stored_in: Path | None = None)
 
 def _keep_data_files(case: Case, journal: JournalWriter) -> dict[str, Any]:
     """Store the data files of a case on this machine, or none of them if they are too many or too large."""
-    found = [file for name in case.data_files for file in islice(data_tree(case.folder / name), MOST_FILES + 1)]
-    if not case.data_files or len(found) > MOST_FILES or sum(map(os.path.getsize, found)) > MOST_BYTES:
+    found = [file for name in case.own_files for file in islice(data_tree(case.folder / name), MOST_FILES + 1)]
+    if not case.own_files or len(found) > MOST_FILES or sum(map(os.path.getsize, found)) > MOST_BYTES:
         return {}
     files = []
     for file in found:
@@ -116,7 +116,7 @@ def _keep_data_files(case: Case, journal: JournalWriter) -> dict[str, Any]:
 
 
 def _folders(case: Case) -> list[str]:
-    return [os.path.normpath(name) for name in case.data_files if (case.folder / name).is_dir()]
+    return [os.path.normpath(name) for name in case.own_files if (case.folder / name).is_dir()]
 
 
 def unpack_data_files(case: Case, stored_in: Path, parent: Path) -> Case:
@@ -136,7 +136,7 @@ def unpack_data_files(case: Case, stored_in: Path, parent: Path) -> Case:
         _unpack(kept, stored_in, folder)
     except OSError as error:
         raise SetupError(f"the data files of the case {case.name!r} cannot be unpacked: {error}") from error
-    wanted = [os.path.normpath(name) for name in case.data_files]
+    wanted = [os.path.normpath(name) for name in case.own_files]
     missing = [name for name in wanted if not _stays_inside(name) or not (folder / name).exists()]
     missing += [path for path, _, _ in _listed(kept) if not (folder / path).exists()]
     if missing:
@@ -161,7 +161,10 @@ def kept_data_files(case: Case, stored_in: Path) -> dict[str, bytes]:
     told = kept.get(FOLDERS)
     folders = [f"{name}/" for name in told if isinstance(name, str)] if isinstance(told, list) else []
     found: dict[str, bytes] = {}
+    given = tuple(os.path.normpath(name) for name in case.data_files)
     for path, file, _ in _listed(kept):
+        if not any(path == name or path.startswith(f"{name}/") for name in given):
+            continue  # of an MCP server of the case
         content = read_sound(stored_in, file)
         if content is None:
             return {}

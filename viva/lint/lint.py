@@ -128,7 +128,7 @@ def _triable(each: LintedCase, settings: LintSettings) -> bool:
         each.not_tried.append(
             NO_MODEL.format(counted(without, "point"), "it" if without == 1 else "them") + (LINKED if linked else "")
         )
-    if each.case.pre_command and not settings.options.allow_pre_command:
+    if each.case.commands and not settings.options.allow_pre_command:
         each.not_tried.append("the exam: it runs commands on this machine (--allow-pre-command)")
         return False
     if not each.case.script and settings.solution is not None and not each.case.solution:

@@ -9,28 +9,12 @@ import functools
 import os
 import ssl
 import sys
-import zlib
-from collections.abc import Callable
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient
 
 from viva.errors import ModelAnswerError, ModelError, ProtocolError
-from viva.records.text import one_line
-
-LONGEST_RESPONSE = 64 * 1024 * 1024
-"""Maximum size of one response in bytes, as it is sent and decompressed."""
-MOST_REDIRECTS = 20
-DEFAULT_PORTS = {"http": 80, "https": 443}
-_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
-"""The encodings that can be read piece by piece. Of several at once, 400 kB can become any amount of memory."""
-_EITHER_FORMAT = 32 + zlib.MAX_WBITS
-"""Has zlib recognize both of its formats, gzip and deflate."""
-_OF_ENCODED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-
-
-StreamEnd = Callable[[bytearray, int], bool]
-"""Tells from what was received of an event stream, and how much of it came last, whether the answer has ended."""
+from viva.models.bounded_answers import StreamEnd, send_bounded
 
 
 class BoundedHttp(DefaultAsyncHttpxClient):
@@ -54,15 +38,7 @@ class BoundedHttp(DefaultAsyncHttpxClient):
             ModelError: the response redirects to another host or port.
         """
         options["follow_redirects"] = False
-        for _ in range(MOST_REDIRECTS):
-            response = await super().send(request, stream=True, **options)
-            try:
-                if not response.has_redirect_location:
-                    return _whole(response, await _read(response, self._stream_end))
-            finally:
-                await response.aclose()
-            request = _checked(request, response.next_request)
-        raise ModelError(f"the server redirects more than {MOST_REDIRECTS} times")
+        return await send_bounded(functools.partial(super().send, stream=True, **options), request, self._stream_end)
 
 
 @functools.cache
@@ -78,76 +54,7 @@ def _trusted(*environment: str | None) -> ssl.SSLContext:
     return context
 
 
-def with_content(response: Any, content: bytes) -> Any:
-    """Return a response with another content."""
-    return _whole(response, content)
-
-
 def own_error(error: BaseException) -> BaseException:
     """Return the exception that `BoundedHttp` raised, of which the SDK may have made a connection error."""
     cause = error.__cause__
     return cause if isinstance(cause, ModelAnswerError | ModelError | ProtocolError) else error
-
-
-def _whole(response: Any, content: bytes) -> Any:
-    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_ENCODED]
-    return type(response)(
-        response.status_code,
-        headers=headers,
-        content=content,
-        request=response.request,
-        extensions=response.extensions,
-    )
-
-
-async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:
-    """Read a response, and decompress it piece by piece.
-
-    Raises:
-        ModelAnswerError: the response is too long.
-        ProtocolError: its encoding was not asked for, or is broken.
-    """
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in _ENCODINGS:
-        raise ProtocolError(f"it has the encoding {one_line(encoding, 40)!r}, which was not asked for")
-    unpack = None if encoding in ("", "identity") else zlib.decompressobj(_EITHER_FORMAT)
-    content, sent = bytearray(), 0
-    streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-    ends = stream_end if streams else None
-    async for piece in response.aiter_raw():
-        sent += len(piece)
-        before = len(content)
-        if unpack is None:
-            content += piece
-        else:
-            try:
-                content += unpack.decompress(piece, LONGEST_RESPONSE + 1 - len(content))
-            except zlib.error as error:
-                raise ProtocolError(f"it is not {encoding}, as it says") from error
-        if max(sent, len(content)) > LONGEST_RESPONSE:
-            raise ModelAnswerError(f"the response is longer than {LONGEST_RESPONSE:,} bytes")
-        if ends is not None and ends(content, len(content) - before):
-            break
-    return bytes(content)
-
-
-def _checked(asked: Any, led: Any) -> Any:
-    """Return the request that a redirect leads to, if it is to the same server; the user did not choose another one.
-
-    A redirect from http to https on the same host is followed.
-
-    Raises:
-        ModelError: the request is to another host or port.
-    """
-    if led is None:
-        raise ModelError("it redirects to an invalid address")
-    scheme, host, port = _place(asked.url)
-    upgraded = ("https", host, 443) if (scheme, port) == ("http", 80) else None
-    if _place(led.url) not in ((scheme, host, port), upgraded):
-        there = led.url.netloc.decode("ascii", "replace")
-        raise ModelError(f"it redirects to {one_line(there, 100)!r}, and redirects to other hosts are not followed")
-    return led
-
-
-def _place(url: Any) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or DEFAULT_PORTS.get(url.scheme)

@@ -92,6 +92,9 @@ class Setting:
     """The requested maximum time of each attempt at a model's answer, by role."""
     judge_models: tuple[str, ...] = ()
     """The models that vote on scoring points, if there are several."""
+    forked_from: Mapping[str, str] = field(default_factory=dict)
+    """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` what means, and
+    in how many replayed rounds the replies `differ`."""
     judge_votes: int = 1
     """Maximum number of votes of each model on one scoring point."""
 

@@ -6,6 +6,7 @@ no more steps than decisions, and mark none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -63,13 +64,48 @@ def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that call a tool, each call once.
 
     Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again. What
-    the framework could not dispatch is no call.
+    the framework could not dispatch is no call. A call that both the agent reported and the environment recorded counts
+    as recorded.
     """
     if any(marked(step) is not None for step in steps):
-        return tuple(
-            step for step in steps if marked(step) is not None and step.tool is not None and undispatched(step) is None
-        )
-    return tuple(step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION))
+        chosen = [step for step in trajectory_steps(steps) if step.tool is not None and undispatched(step) is None]
+    else:
+        chosen = [step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION)]
+    return without_doubles(chosen)
+
+
+def without_doubles(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps without those of the agent that tell of a call which the environment recorded, too.
+
+    Two steps tell of one call if they have the same arguments, and the agent's name for the tool ends with its name at
+    the server: frameworks put the server's name before it (`mcp__desk__book`). One recorded call has one double.
+    """
+    seen = [step for step in steps if step.from_environment and step.tool is not None]
+    if not seen or len(seen) == len(steps):
+        return tuple(steps)
+    doubles: set[int] = set()
+    told = [step for step in steps if not step.from_environment and step.tool is not None]
+    for each in seen:
+        double = next((step for step in told if id(step) not in doubles and _is_same_call(step, each)), None)
+        if double is not None:
+            doubles.add(id(double))
+    return tuple(step for step in steps if id(step) not in doubles)
+
+
+def _is_same_call(told: Step, seen: Step) -> bool:
+    name = (seen.tool or "").casefold()
+    if not (told.tool or "").casefold().endswith(name):
+        return False
+    return bool(_arguments(told.tool_input) == _arguments(seen.tool_input))
+
+
+def _arguments(given: Any) -> Any:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+    return given or {}
 
 
 def trajectory(transcript: Transcript) -> tuple[Step, ...]:

@@ -19,6 +19,9 @@ ENVIRONMENT = "environment"
 """`Step.recorded_by` of a step that the harness saw itself, such as a call of an MCP server that the case owns."""
 ENVIRONMENT_ID = "environment:"
 """How the id of such a step begins; no id of a step that an agent reports begins like this."""
+SERVERS = "mcp_servers"
+"""Attribute of a transcript: the case's MCP servers, each with the names of its tools. Each call of them is recorded
+as a step of the environment, so what is missing there did not take place."""
 LIVE = "viva"
 """The source of a conversation that Viva conducted itself; any other source is a recording."""
 
@@ -382,6 +385,8 @@ class Round:
     """The time that the agent took for the reply."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the source reported about this round."""
+    state: str | None = None
+    """The file with the agent's state after this round, in the journal's folder; None if the agent offers none."""
 
     def __post_init__(self) -> None:
         """Drop what older versions wrote in place of a reply: checks must not find Viva's words among the agent's."""

@@ -15,6 +15,7 @@ from viva.judge.steps import to_text
 from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.decisions import as_arguments
 from viva.records.codec import to_plain
+from viva.records.trajectory import without_doubles
 from viva.records.transcript import Round, Step, Transcript
 from viva.reports.journals import Journals
 from viva.statistics.scores import passes, score_of
@@ -150,7 +151,7 @@ def messages(transcript: Transcript) -> list[Message]:
 def _round(round_: Round) -> Iterator[Message]:
     if round_.examiner is not None:
         yield {"role": "user", "content": round_.examiner}
-    for number, step in enumerate(round_.steps, 1):
+    for number, step in enumerate(without_doubles(round_.steps), 1):
         if step.tool is not None:
             yield from _call(step, f"call_{round_.number}_{number}")
     if round_.agent is not None and round_.error is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from viva.cases import Case
+from viva.exam.forking.fork import Means
 from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.options import Options
 from viva.exam.subscribers import RunHeader
@@ -37,6 +38,10 @@ class Job:
     """The conversation to judge, or whose questions are asked."""
     timing: Timing | None = None
     """The timing of the conversation to judge, without judging; None means that it is derived from the rounds."""
+    fork_at: int = 0
+    """The last round of the conversation that is kept, if another agent continues it; 0 if it is asked everything."""
+    fork_by: Means | None = None
+    """By what means the agent is to get there; None means by its state, if there is one."""
     carried: bool = False
     """Whether the conversation is already in the new journal."""
     evaluators: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from viva.cases import Case, find_cases, load_case
 from viva.errors import SetupError
+from viva.exam.examiners import MODEL, REPLAY, SCRIPT
+from viva.exam.forking.fork import Fork, fork_at
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader
@@ -41,6 +43,10 @@ class _Questions:
     """The hash of each case, by the id of the stored run."""
     broken_off: int = 0
     """Number of conversations that broke off before every question was asked."""
+    scripted: bool = True
+    """Whether the scripts of their cases asked in all of them."""
+    too_short: int = 0
+    """Number of conversations without the round after which they are to be continued."""
     gaps: dict[str, str] = field(default_factory=dict)
     """The missing rounds of incomplete conversations, in words, by the id of the stored run."""
 
@@ -64,8 +70,14 @@ async def ask_again(
     # The agents get the data files from a temporary folder, never by paths that the journal contains.
     with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
         questions = _questions(request, Path(data))
+        if request.fork_at and request.options.examiner is None:
+            examiner = SCRIPT if questions.scripted else REPLAY
+            request = replace(request, options=replace(request.options, examiner=examiner))
         for words in _notices(questions.broken_off, request.journals[0][1]):
             around.display.note(words)
+        if questions.too_short:
+            number = counted(questions.too_short, "conversation")
+            around.display.note(f"left out: {number} with fewer than {counted(request.fork_at, 'round')}")
 
         def prepare() -> Work:
             states = read_states_to_resume(folder) if resumed else {}
@@ -91,12 +103,12 @@ def _work(request: JournalsRequest, questions: _Questions, steps: Mapping[str, N
         options=replace(request.options, concurrency=concurrency),
         cases=tuple(questions.cases.values()),
         agents=(_agent_of(request),),
-        asks=False,
+        asks=request.fork_at > 0 and request.options.examiner not in (None, REPLAY),
     )
     return Work(
         request=request,
         order=order,
-        jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps),
+        jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps, request),
         total=len(questions.runs) - done,
         done_before=done,
     )
@@ -139,10 +151,18 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
                 f"{lines.run} in {folder} is a recording. Its questions cannot be asked again, because it has no case "
                 "by which the replies could be judged."
             )
-        if gap := lines.gap or stored.gap:
+        if request.fork_at:
+            if only is None and len(stored.transcript.rounds) < request.fork_at:
+                found.too_short += 1
+                continue
+            found.scripted = found.scripted and stored.setting.examiner == SCRIPT
+            fork = fork_at(stored, request.fork_at, request.fork_by)
+            fork.look()
+            refuse_end(fork, request.options.examiner)
+        elif gap := lines.gap or stored.gap:
             found.gaps[lines.run] = gap
             continue
-        whole = stored.transcript.stop in WHOLE
+        whole = request.fork_at > 0 or stored.transcript.stop in WHOLE
         found.broken_off += not whole
         if not stored.transcript.rounds or not (whole or only):
             continue
@@ -163,12 +183,29 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
     return found
 
 
+def refuse_end(fork: Fork, examiner: str | None) -> None:
+    """Check that something is left to ask, unless a model asks.
+
+    Raises:
+        SetupError: the stored questions are to be asked, and there is none after the fork.
+    """
+    transcript = fork.stored.transcript
+    over = examiner == REPLAY or transcript.stop in WHOLE
+    if examiner != MODEL and over and fork.round >= len(transcript.rounds):
+        raise SetupError(
+            f"no question of {fork.stored.id} is left after round {fork.round}. Choose an earlier round for --fork-at, "
+            "or have a model continue: --examiner model --model NAME"
+        )
+
+
 def _why_none(found: _Questions) -> str:
     why = (
         f": {found.broken_off} broke off before every question was asked (to ask one of them, name it: JOURNAL#RUN-ID)"
         if found.broken_off
         else ""
     )
+    if found.too_short:
+        why = f": {counted(found.too_short, 'conversation')} ended before the round of --fork-at"
     return why + "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
 
 
@@ -180,12 +217,12 @@ def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, C
     Raises:
         SetupError: the data files are missing.
     """
-    if not case.data_files:
+    if not case.own_files:
         return case
     # The hash covers the data files too.
     on_disk = named.get(case.hash)
     if on_disk is not None:
-        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files)
+        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files, mcp=on_disk.mcp)
     return unpack_data_files(case, folder, data)
 
 
@@ -200,7 +237,11 @@ def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
 
 
 def _jobs(
-    stored: Iterator[ConversationLines], folder: Path, questions: _Questions, steps: Mapping[str, NextStep]
+    stored: Iterator[ConversationLines],
+    folder: Path,
+    questions: _Questions,
+    steps: Mapping[str, NextStep],
+    request: JournalsRequest,
 ) -> Iterator[Job]:
     """Yield the jobs. Conversations that already ended in the new journal come last: they are only judged."""
     to_judge: dict[str, tuple[RunHeader, str]] = {}
@@ -214,7 +255,14 @@ def _jobs(
             to_judge[header.id] = header, digest
         else:
             asked = replace(lines, judged=())
-            yield Job(action=Action.REPLAY, header=header, case_hash=digest, conversation=asked)
+            yield Job(
+                action=Action.REPLAY,
+                header=header,
+                case_hash=digest,
+                conversation=asked,
+                fork_at=request.fork_at,
+                fork_by=request.fork_by,
+            )
     if to_judge:
         for lines in read_conversation_lines(folder):
             if lines.run in to_judge:

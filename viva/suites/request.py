@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from viva.cases import Case, Rubric
 from viva.errors import SetupError
+from viva.exam.forking.fork import Means
 from viva.exam.options import Options
 from viva.journal.kept_cases import NOWHERE
 from viva.journal.reader import read_runs
@@ -98,6 +99,10 @@ class JournalsRequest(Request):
     """The case that replaces the stored case of the same name, and by which recordings are judged."""
     rubric: Rubric | None = None
     """The scoring points of recordings."""
+    fork_at: int = 0
+    """The last round of each conversation that is kept, if another agent continues it; 0 if it is asked everything."""
+    fork_by: Means | None = None
+    """By what means the agent is to get there; None means by its state, if there is one."""
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:
@@ -107,7 +112,9 @@ class JournalsRequest(Request):
     def parts(self) -> dict[str, object]:
         """Return the journals, and the hash of the case that replaces another."""
         rubric = None if self.rubric is None else [paper.hash for paper in self.rubric.papers]
-        return {"journals": self.references, "case": self.replacement and self.replacement.hash, "rubric": rubric}
+        case = self.replacement and self.replacement.hash
+        fork = (self.fork_at, self.fork_by)
+        return {"journals": self.references, "case": case, "rubric": rubric, "fork": fork}
 
     def what_runs(self) -> dict[str, object]:
         """Return the journals, the case that replaces another, and the agent."""

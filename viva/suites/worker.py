@@ -14,6 +14,7 @@ from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
 from viva.exam.examiners import REPLAY, SCRIPT
+from viva.exam.forking.fork import fork_at
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts, was_judged
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
@@ -106,11 +107,14 @@ class Worker:
                 header = changed(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case, earlier)
                 await subscribers.on_start(header)
+                asks = stored is None or (job.fork_at and self.resources.make_examiner is not None)
                 examiner = (
                     self.resources.examiner(case, header.persona, header.strategy)
-                    if stored is None
+                    if asks or stored is None
                     else ReplayedExaminer(stored.transcript)
                 )
+                if stored is not None and job.fork_at:
+                    run = replace(run, fork=fork_at(stored, job.fork_at, job.fork_by))
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):

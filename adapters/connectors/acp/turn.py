@@ -124,7 +124,11 @@ class TurnLog:
     @property
     def text(self) -> str:
         """Return what the agent has said since its last reply; its messages are separate paragraphs."""
-        return "\n\n".join("".join(parts).strip("\n") for parts in self._texts)
+        text = ""
+        for message in map("".join, self._texts):
+            apart = text and message and not text.endswith("\n") and not message.startswith("\n")
+            text += f"\n\n{message}" if apart else message
+        return text
 
     def _say(self, update: Mapping[str, Any]) -> None:
         message = ("text", update.get("messageId"))

@@ -36,6 +36,8 @@ class ChatAgent(VirtualUser):
     model: ClassVar[str] = ""
     key: ClassVar[str | None] = None
     """The key; None for the one of the environment."""
+    key_variable: ClassVar[str] = "VIVA_AGENT_API_KEY"
+    """Where the key comes from, for messages."""
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Further headers of each request."""
     stream: ClassVar[bool] = False
@@ -101,7 +103,7 @@ class ChatAgent(VirtualUser):
         status = None if fault is None else status_of(fault)
         hint = ""
         if status in (401, 403):
-            hint = ". Set VIVA_AGENT_API_KEY to a key that it accepts"
+            hint = f". Set {self.key_variable} to a key that it accepts"
         elif status == 404:
             hint = f". Check that --agent names its address and, after #, one of its models (now {self.model!r})"
         unavailable = fault is not None and is_unreachable(fault)
@@ -116,9 +118,10 @@ class ChatAgent(VirtualUser):
             # Raw, because the SDK would build objects from every value on the event loop, without checking any.
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self.model,
-                messages=messages,  # type: ignore[arg-type]
+                messages=(),
                 extra_headers=None if parent is None else {"traceparent": parent},
-                extra_body=STREAMED if self.stream else None,
+                # The SDK looks at each value of `messages`, on the event loop: a millisecond for each earlier message.
+                extra_body={"messages": messages, **(STREAMED if self.stream else {})},
             )
         except Exception as error:
             found = own_error(error)

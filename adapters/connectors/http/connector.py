@@ -20,6 +20,7 @@ from viva.adapters.connectors.http.json_keys import (
     template_mistakes,
 )
 from viva.adapters.connectors.http.keys import NO_KEY, key_for
+from viva.adapters.connectors.http.responses import ResponsesAgent
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.errors import SetupError
 from viva.models.address import shown_address, why_unreachable
@@ -32,8 +33,9 @@ class HttpKeys(ConnectorKeys):
     """The address: `http(s)://host/v1`; `${NAME}` stands for the value of an environment variable."""
     model: str | None = Field(default=None, min_length=1)
     """The model, by which the server knows the agent."""
-    api: Literal["chat", "json"] = "chat"
-    """What the server speaks: OpenAI's chat protocol, or JSON of its own, which the keys below describe."""
+    api: Literal["chat", "responses", "json"] | None = None
+    """What the server speaks: OpenAI's chat protocol or Responses API, or JSON of its own, which the keys below
+    describe. Without it, an address that ends in `/responses` is one of the Responses API, any other of chat."""
     stream: bool = False
     """Whether to ask for event streams. An API of its own is asked by its `request`."""
     key_env: str | None = None
@@ -52,6 +54,8 @@ class HttpKeys(ConnectorKeys):
     """What is sent after the last message."""
 
 
+EXAMPLE = "http://HOST/v1#MODEL"
+RESPONSES = "/responses"
 JSON_KEYS = ("request", "reply", "events", "open", "close")
 """The keys of `api: json` alone."""
 
@@ -71,7 +75,7 @@ class HttpConnector:
         if not model:
             shown = shown_address(spec)
             raise SetupError(f"{shown!r} does not name a model; write {shown.rstrip('#')}#MODEL.")
-        _check_url(url, repr(shown_address(spec)))
+        check_url(url, repr(shown_address(spec)), EXAMPLE)
         keys = HttpKeys(url=url, model=model)
         return self.load_file(AgentFile.of_spec(spec, keys), isolate=isolate, memory_mb=memory_mb)
 
@@ -85,7 +89,7 @@ class HttpConnector:
         url = keys.url
         if file.file is not None:
             url = file.expanded(keys.url, "url")
-            _check_url(url, f"{file.where('url')}: {shown_address(url)!r}")
+            check_url(url, f"{file.where('url')}: {shown_address(url)!r}", EXAMPLE)
         _check_together(file)
         headers = {name: file.expanded(value, "headers", name) for name, value in keys.headers.items()}
         key = file.secret(keys.key_env, "key_env") if keys.key_env is not None else None
@@ -93,9 +97,30 @@ class HttpConnector:
         if keys.api == "json":
             factory = _json_agent(file, url, key, headers)
             return LoadedAgent(file.spec, file.label, factory, kind="http", model=keys.model, look=look_there)
-        members = {"url": url, "model": keys.model, "key": key or key_for(url), "headers": headers}
-        chat = type("ChatAgent", (ChatAgent,), {**members, "stream": keys.stream})
-        return LoadedAgent(file.spec, keys.model or "", chat, kind="http", model=keys.model, look=look_there)
+        members = {"model": keys.model, "stream": keys.stream}
+        if keys.api == "responses" or (keys.api is None and _is_responses(url)):
+            there = url if _is_responses(url) else f"{url.rstrip('/')}{RESPONSES}"
+            own: type = type(
+                "ResponsesAgent", (ResponsesAgent,), {**members, "url": there, "headers": _with_key(headers, key, url)}
+            )
+        else:
+            more = {"url": url, "key": key or key_for(url), "headers": headers}
+            if keys.key_env is not None:
+                more["key_variable"] = keys.key_env
+            own = type("ChatAgent", (ChatAgent,), {**members, **more})
+        return LoadedAgent(file.spec, keys.model or "", own, kind="http", model=keys.model, look=look_there)
+
+
+def _is_responses(url: str) -> bool:
+    return urlsplit(url).path.rstrip("/").endswith(RESPONSES)
+
+
+def _with_key(headers: dict[str, str], key: str | None, url: str) -> dict[str, str]:
+    """Return headers with the key, unless they have one of their own."""
+    if any(name.lower() == "authorization" for name in headers):
+        return headers
+    key = key or key_for(url)
+    return headers if key == NO_KEY else {**headers, "Authorization": f"Bearer {key}"}
 
 
 def _check_together(file: AgentFile[HttpKeys]) -> None:
@@ -134,11 +159,8 @@ def _json_agent(file: AgentFile[HttpKeys], url: str, key: str | None, headers: d
         if request is not None and request.headers:
             known = {each: file.expanded(text, name, "headers", each) for each, text in request.headers.items()}
             requests[name] = request.model_copy(update={"headers": known})
-    if not any(name.lower() == "authorization" for name in headers):
-        key = key or key_for(url)
-        headers = headers if key == NO_KEY else {**headers, "Authorization": f"Bearer {key}"}
     api = JsonApi(url, reply=keys.reply or ReplyKeys(), events=keys.events, **requests)
-    return type("JsonAgent", (JsonAgent,), {"api": api, "headers": headers})
+    return type("JsonAgent", (JsonAgent,), {"api": api, "headers": _with_key(headers, key, url)})
 
 
 async def look(url: str) -> None:
@@ -153,7 +175,17 @@ async def look(url: str) -> None:
         )
 
 
-def _check_url(url: str, shown: str) -> None:
+def check_url(url: str, shown: str, example: str) -> None:
+    """Check that a text is an address without a password.
+
+    Args:
+        url: The text.
+        shown: Its place, and the text without a password, for messages.
+        example: What an address looks like.
+
+    Raises:
+        SetupError: it is none, or contains a password.
+    """
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -161,7 +193,7 @@ def _check_url(url: str, shown: str) -> None:
         # The error quotes a part of the address, which may be one of a password.
         raise SetupError(f"{shown} is not an address: its host or port is invalid.") from None
     if not host or parts.scheme not in ("http", "https"):
-        raise SetupError(f"{shown} names no host; write http://HOST/v1#MODEL.")
+        raise SetupError(f"{shown} names no host; write {example}.")
     if "@" in parts.netloc:
         # The SPEC is printed and recorded.
         raise SetupError("an agent's address must not contain a password or key; use VIVA_AGENT_API_KEY.")

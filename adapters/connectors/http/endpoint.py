@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +29,14 @@ class StatusError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """An answer that is no error."""
 
     body: bytes
     content_type: str
     retries: int
+    value: Any = None
+    """What `read` made of it."""
 
     @property
     def streams(self) -> bool:
@@ -66,14 +68,21 @@ class Endpoint:
         self._policy = RetryPolicy.from_environment()
 
     async def send(
-        self, request: EndpointRequest, *, repeatable: bool, retried: Callable[[AgentError], None] | None = None
-    ) -> Answer:
+        self,
+        request: EndpointRequest,
+        *,
+        repeatable: bool,
+        retried: Callable[[AgentError], None] | None = None,
+        read: Callable[[bytes, str], Awaitable[Any]] | None = None,
+    ) -> EndpointAnswer:
         """Send a request until it is answered.
 
         Args:
             request: The request.
             repeatable: Whether the request may be sent again although the server may have taken it.
             retried: Called with each failure that is followed by another attempt.
+            read: Reads the body of an answer, by its content type. If it raises a ProtocolError, the request is sent
+                again.
 
         Raises:
             AgentError: the server cannot be reached, or its answer is an error or too long.
@@ -86,14 +95,16 @@ class Endpoint:
             if retried is not None:
                 retried(self._error(request, fault))
 
+        async def attempt() -> tuple[bytes, str, Any]:
+            body, content_type = await self._attempt(request, repeatable=repeatable)
+            return body, content_type, None if read is None else await read(body, content_type)
+
         try:
-            body, content_type = await with_retries(
-                lambda: self._attempt(request, repeatable=repeatable), self._policy, again
-            )
+            body, content_type, value = await with_retries(attempt, self._policy, again)
         except (ModelError, ModelAnswerError) as error:
-            known = isinstance(error.__cause__, StatusError | ConnectionError)
+            known = isinstance(error.__cause__, StatusError | ConnectionError | ProtocolError)
             raise self._error(request, error.__cause__ if known and error.__cause__ else error) from error
-        return Answer(body, content_type, retries)
+        return EndpointAnswer(body, content_type, retries, value)
 
     async def _attempt(self, request: EndpointRequest, *, repeatable: bool) -> tuple[bytes, str]:
         parent = current_traceparent()
@@ -119,9 +130,9 @@ class Endpoint:
         status = getattr(fault, "status_code", None)
         hint = ""
         if status in (401, 403):
-            hint = ". Check the variable that key_env or a header names"
+            hint = ". Set VIVA_AGENT_API_KEY, or the variable that key_env names, to a key that it accepts"
         elif status in (404, 405):
-            hint = ". Check url and path in the agent file"
+            hint = ". Check the address, and the path in the agent file"
         words = f"{request.method} {request.url} failed: {redact(one_line(str(fault), 500))}{hint}"
         unavailable = is_unreachable(fault) or (fault.__cause__ is not None and is_unreachable(fault.__cause__))
         return AgentError(f"the agent's endpoint: {words}", unavailable=unavailable)

@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from viva.adapters.connectors.http.endpoint import Answer, Endpoint, EndpointRequest
+from viva.adapters.connectors.http.endpoint import Endpoint, EndpointAnswer, EndpointRequest
 from viva.adapters.connectors.http.json_answers import ReadAnswer, fits, has_ended, read_answer
 from viva.adapters.connectors.http.json_keys import EventKeys, OpeningKeys, ReplyKeys, RequestKeys, sends
 from viva.adapters.connectors.http.templates import TemplateMistake, filled, filled_path
@@ -100,7 +100,7 @@ class JsonAgent(VirtualUser):
             self._session_id = str(fits(whole, keys.session_id, "open.session_id"))
         self._opened = True
 
-    async def _send(self, request: EndpointRequest, *, repeatable: bool) -> Answer:
+    async def _send(self, request: EndpointRequest, *, repeatable: bool) -> EndpointAnswer:
         self._viva_fault = None
 
         def retried(fault: AgentError) -> None:

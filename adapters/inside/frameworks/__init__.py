@@ -1,6 +1,6 @@
 """Makes agents of frameworks examinable as they are: recognizes their objects by their classes, and wraps them.
 
-It runs in Viva's process and in an agent's own one, and imports no framework: whoever has an object has imported it.
+It runs in Viva's process and in an agent's own one. It imports no framework: a framework whose object exists is there.
 """
 
 from __future__ import annotations
@@ -20,13 +20,22 @@ _WRAPPERS = {
     ("langgraph", "PregelProtocol"): "langchain:LangChainAgent",
     ("langgraph", "StateGraph"): "langchain:LangChainAgent",
     ("langchain_core", "Runnable"): "langchain:LangChainAgent",
+    ("agents.agent", "AgentBase"): "openai_agents:OpenAIAgent",
+    ("agents.agent", "Agent"): "openai_agents:OpenAIAgent",
+    ("llama_index", "AgentWorkflow"): "llama_index:LlamaIndexAgent",
+    ("llama_index", "BaseWorkflowAgent"): "llama_index:LlamaIndexAgent",
+    ("autogen_agentchat", "ChatAgent"): "autogen:AutoGenAgent",
+    ("autogen_agentchat", "BaseChatAgent"): "autogen:AutoGenAgent",
+    ("autogen_agentchat", "Team"): "autogen:AutoGenAgent",
+    ("autogen_agentchat", "BaseGroupChat"): "autogen:AutoGenAgent",
     ("pydantic_ai", "AbstractAgent"): "pydantic_ai:PydanticAIAgent",
     ("pydantic_ai", "Agent"): "pydantic_ai:PydanticAIAgent",
 }
-"""The first part of the module of a class, and its name, to the module beside this one and the class that wraps it."""
+"""The module of a class, or its first part, and its name; to the module beside this one and the class that wraps it."""
 KNOWN = (
-    "LangGraph graphs, LangChain runnables and Pydantic AI agents, options of the Claude Agent SDK, sessions of the "
-    "Copilot SDK and TaskWeaver applications"
+    "AutoGen agents and teams, LangGraph graphs, LangChain runnables, LlamaIndex agents and agent workflows, agents of "
+    "the OpenAI Agents SDK, Pydantic AI agents, options of the Claude Agent SDK, sessions of the Copilot SDK and "
+    "TaskWeaver applications"
 )
 """What is recognized, for messages."""
 
@@ -48,18 +57,23 @@ def _name_for(kind: type) -> str | None:
     return None
 
 
-def adapter_of(thing: Any) -> Any:
+def adapter_of(thing: Any, *, shared: bool) -> Any:
     """Return a class of agents for an object of a framework; None if it is not one.
+
+    Args:
+        thing: Any object.
+        shared: Whether all runs of this process get this object; it was made for one run if not.
 
     Raises:
         Setup: `needs`: the object cannot be examined as it is.
     """
-    name = None if isinstance(thing, type) else wrapper_name(thing)
-    if name is None:
+    if isinstance(thing, type) or (name := wrapper_name(thing)) is None:
         return None
     module, _, own = name.partition(":")
     wrapper = getattr(importlib.import_module(f"{__name__}.{module}"), own)
     wrapper.check(thing)
+    if shared:
+        wrapper.check_shared(thing)
     return type(str(getattr(thing, "name", None) or type(thing).__name__), (wrapper,), {"target": thing})
 
 
@@ -73,7 +87,7 @@ def adopted(made: Any, given: dict[str, Any]) -> Any:
     Raises:
         Setup: as in `adapter_of`.
     """
-    adapter = adapter_of(made)
+    adapter = adapter_of(made, shared=False)
     return made if adapter is None else adapter(**given)
 
 

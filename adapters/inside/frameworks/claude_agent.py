@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import importlib
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from ..rules import Setup
@@ -39,7 +40,7 @@ class ClaudeAgent(FrameworkAgent):
     def begin(self, target: Any) -> None:
         self.printed: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         self.told = target.stderr
-        changes: dict[str, Any] = {"stderr": self._note}
+        changes: dict[str, Any] = {"stderr": self._note, **self._servers(target)}
         if target.cwd is None and self.workspace is not None:
             changes["cwd"] = str(self.workspace)
         elif target.cwd is not None:
@@ -52,6 +53,19 @@ class ClaudeAgent(FrameworkAgent):
         """The session's totals by model before this message; Claude Code reports totals."""
         self.cost = 0.0
         self.turns = TurnSteps()
+
+    def _servers(self, target: Any) -> dict[str, Any]:
+        """Return the options with the MCP servers of the case, whose tools are then permitted."""
+        given = self.config_var.get("mcp_servers") if isinstance(self.config_var, Mapping) else None
+        offered = [each for each in given or () if isinstance(each, Mapping) and "name" in each and "url" in each]
+        if not offered or not isinstance(target.mcp_servers, Mapping):
+            return {}
+        servers = {str(each["name"]): {"type": "http", "url": each["url"]} for each in offered}
+        permitted = [f"mcp__{name}" for name in servers if name not in target.mcp_servers]
+        return {
+            "mcp_servers": {**servers, **target.mcp_servers},
+            "allowed_tools": [*target.allowed_tools, *permitted],
+        }
 
     async def get_reply_from_agent(self, message: str) -> Reply:
         """Send one message, and return the reply with what Claude Code did for it."""

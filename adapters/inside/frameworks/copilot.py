@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from ..observed import ObservedReply
 from ..rules import Setup
 from .wrapper import FrameworkAgent
 
+LOOK_SECONDS = 2.0
+"""Between two looks at whether the CLI still answers."""
 NO_LIMIT = 10.0**9
 """Seconds; Viva itself limits the time of a reply."""
 READ = frozenset(
@@ -56,9 +59,17 @@ class CopilotAgent(FrameworkAgent):
         self.number += 1
         self.events = []
         unsubscribe = self.session.on(self._note)
+        watch = asyncio.ensure_future(self._watch())
+        asked = asyncio.ensure_future(self.session.send_and_wait(message, timeout=NO_LIMIT))
         try:
-            answer = await self.session.send_and_wait(message, timeout=NO_LIMIT)
+            await asyncio.wait((asked, watch), return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done():
+                raise RuntimeError(f"the Copilot CLI has ended: {watch.result()}")
+            answer = asked.result()
         finally:
+            for task in (asked, watch):
+                task.cancel()
+            await asyncio.gather(asked, watch, return_exceptions=True)
             unsubscribe()
         said = getattr(getattr(answer, "data", None), "content", None)
         text = said if isinstance(said, str) else ""
@@ -67,6 +78,19 @@ class CopilotAgent(FrameworkAgent):
     async def close(self) -> None:
         """End the session; the client is closed by the function that opened it."""
         await self.session.disconnect()
+
+    async def _watch(self) -> str:
+        """Return how the CLI has ended, when it has: the SDK would go on waiting for the end of the turn."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.session.rpc.mode.get()
+            except (OSError, EOFError) as error:
+                return str(error) or type(error).__name__
+            except Exception as error:
+                if type(error).__name__ == "ProcessExitedError":
+                    return str(error)
+                # It answered, though not as a CLI of this version does.
 
     def _note(self, event: Any) -> None:
         if event.type.value in READ:

@@ -9,6 +9,8 @@ from .langchain_messages import message_text, thought_in
 from .vocabulary import StepKind, Usage
 from .wrapper import Steps, error_text, usage_of
 
+_INTERRUPTS = ("GraphInterrupt", "NodeInterrupt", "GraphBubbleUp")
+
 
 def watcher(steps: Steps, agent: Any) -> Any:
     """Return a handler of callbacks for one message, which notes in `steps`."""
@@ -73,6 +75,9 @@ class _Watcher:
         self._end(run_id, result=None if failed else text, error=text if failed else None)
 
     async def on_tool_error(self, error: BaseException, *, run_id: Any, **known: Any) -> None:
+        if type(error).__name__ in _INTERRUPTS and run_id in self.drafts:
+            self.steps.drop(self.drafts.pop(run_id))  # it begins again when the user has answered
+            return
         if known.get("tool_call_id"):
             self.heard.add(known["tool_call_id"])
         self._end(run_id, error=error_text(error))

@@ -38,6 +38,8 @@ class PydanticAIAgent(FrameworkAgent):
     def begin(self, target: Any) -> None:
         self.agent = target
         self.history: list[Any] = []
+        self.unfinished: dict[str, dict[str, Any]] = {}
+        """The steps of tool calls without a result."""
         self.waiting: Any = None
         """The tool calls that wait for the user."""
 
@@ -77,7 +79,7 @@ class PydanticAIAgent(FrameworkAgent):
             for part in message.parts
             if part.part_kind == "tool-call" and hasattr(message, "timestamp")
         }
-        drafts: dict[str, Any] = {}
+        drafts = self.unfinished
         for message in self.history[len(before) :]:
             if message.kind == "response":
                 self._note_response(message, calls, drafts, output_tool)
@@ -86,6 +88,8 @@ class PydanticAIAgent(FrameworkAgent):
                 identity = getattr(part, "tool_call_id", None)
                 if part.part_kind in ("tool-return", "retry-prompt") and identity in calls:
                     self._note_result(part, calls[identity][0], drafts, output_tool)
+        for draft in drafts.values():
+            self.steps.hold(draft)
 
     def _note_response(self, message: Any, calls: dict[str, Any], drafts: dict[str, Any], output_tool: Any) -> None:
         at = message.timestamp.timestamp()
@@ -128,7 +132,7 @@ class PydanticAIAgent(FrameworkAgent):
     def _note_result(self, part: Any, call: Any, drafts: dict[str, Any], output_tool: Any) -> None:
         if part.tool_name == output_tool:
             return
-        draft = drafts.get(part.tool_call_id) or self._call(call, part.timestamp.timestamp())
+        draft = drafts.pop(part.tool_call_id, None) or self._call(call, part.timestamp.timestamp())
         failed = part.part_kind == "retry-prompt" or getattr(part, "outcome", "success") != "success"
         text = as_text(part.content)
         draft.update(

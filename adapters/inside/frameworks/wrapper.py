@@ -37,6 +37,14 @@ class FrameworkAgent:
             Setup: `needs`.
         """
 
+    @classmethod
+    def check_shared(cls, target: Any) -> None:
+        """Check that an object can serve several runs of one process.
+
+        Raises:
+            Setup: `needs`.
+        """
+
     def begin(self, target: Any) -> None:
         """Make what this run alone uses."""
         raise NotImplementedError
@@ -56,6 +64,7 @@ class Steps:
 
     def __init__(self) -> None:
         self._drafts: list[dict[str, Any]] = []
+        self._held: list[dict[str, Any]] = []
         self._count = 0
 
     def add(self, kind: StepKind, *, after: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -76,9 +85,19 @@ class Steps:
         """Note the end of a step."""
         draft.update(fields, seconds=max(0.0, time.time() - draft["started"]))
 
+    def drop(self, draft: dict[str, Any]) -> None:
+        """Forget a step that will begin again."""
+        self._drafts = [other for other in self._drafts if other is not draft]
+
+    def hold(self, draft: dict[str, Any]) -> None:
+        """Leave a step for a later reply, if it has not ended until the next one: it waits for the user."""
+        self._held.append(draft)
+
     def take(self) -> tuple[Step, ...]:
         """Return the steps since the last time."""
-        drafts, self._drafts = self._drafts, []
+        held = [draft for draft in self._held if "seconds" not in draft]
+        drafts = [draft for draft in self._drafts if not any(draft is other for other in held)]
+        self._drafts, self._held = held, []
         return tuple(Step(**draft) for draft in drafts)
 
 

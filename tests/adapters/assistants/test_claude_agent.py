@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.assistants.opened import AGENTS, opened, processes_with
+from tests.adapters.assistants.opened import AGENTS, kill_with, opened, processes_with
+from tests.adapters.assistants.shop_server import ShopServer
 from tests.environments import folder_of
 from tests.messages_server import Hangs, MessagesServer, Play, Refused, Request, Says, results, said
 from viva.adapters import StepKind
@@ -41,6 +42,9 @@ def model(request: Request) -> Play:
         return (
             Says("I cannot.") if done else Says("", (("toolu_read", "Write", {"file_path": "b.txt", "content": "x"}),))
         )
+    if word == "price":
+        call = ("toolu_price", "mcp__shop__price", {"of": "tea"})
+        return Says("It costs 3.") if done else Says("", (call,))
     if word == "refuse":
         return Refused(401)
     if word == "hang":
@@ -101,6 +105,16 @@ async def test_the_steps_of_a_sub_agent_are_below_the_call_that_started_it(works
     assert reply.usage.input_tokens == 400
 
 
+async def test_the_servers_of_the_case_are_the_agents_without_a_line_for_it(workspace: Path) -> None:
+    with ShopServer() as shop:
+        async with opened(spec_of("unasked"), workspace, mcp_servers=[{"name": "shop", "url": shop.url}]) as session:
+            reply = await session.reply("price", 60)
+    (step,) = reply.steps
+    assert (step.tool, step.tool_input, step.error) == ("mcp__shop__price", {"of": "tea"}, None)
+    assert "tea costs 3" in str(step.result)
+    assert shop.called == [{"name": "price", "arguments": {"of": "tea"}}]
+
+
 async def test_a_tool_that_was_not_permitted_is_a_failed_step(workspace: Path) -> None:
     async with opened(spec_of("unasked"), workspace) as session:
         reply = await session.reply("read", 60)
@@ -139,6 +153,17 @@ async def test_a_program_that_dies_is_told_with_the_end_of_what_it_printed(tmp_p
     async with opened(spec_of("made"), workspace, cli=str(program)) as session:
         with pytest.raises(AgentError, match=r"(?s)exit code 3|no such flag"):
             await session.reply("write", 60)
+
+
+async def test_a_program_that_is_killed_while_it_works_ends_the_reply(tmp_path: Path, workspace: Path) -> None:
+    mark = f"mark-{tmp_path.name}-{id(workspace)}"
+    async with opened(spec_of("marked"), workspace, mark=mark) as session:
+        await session.reply("say one", 60)
+        asked = asyncio.ensure_future(session.reply("hang", 60))
+        await asyncio.sleep(1)
+        kill_with(mark, "claude")
+        with pytest.raises(AgentError, match=r"(?i)exit code|ended without a result"):
+            await asked
 
 
 async def test_a_run_that_hangs_ends_with_its_processes(tmp_path: Path, workspace: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.assistants.opened import AGENTS, opened, processes_with
+from tests.adapters.assistants.opened import AGENTS, kill_with, opened, processes_with
+from tests.adapters.assistants.shop_server import ShopServer
 from tests.environments import program_of
 from tests.model_server import Answer, ModelServer, Request, Stall, ToolCall, Unauthorized, said_by
 from viva.adapters import StepKind
@@ -43,6 +44,10 @@ def model(request: Request) -> object:
                 None, (ToolCall("view", json.dumps({"path": "/nowhere/at/all.txt"}), "call_v"),), usage=(100, 7)
             )
         return Answer("I write.", (ToolCall("bash", json.dumps(command), "call_w"),), usage=(100, 7), cached_tokens=60)
+    if asked[-1] == "price":
+        (tool,) = (each["function"]["name"] for each in request["tools"] if "price" in each["function"]["name"])
+        call = ToolCall(tool, json.dumps({"of": "tea"}), "call_p")
+        return Answer("It costs 3.") if done else Answer(None, (call,))
     if asked[-1] == "refuse":
         return Unauthorized()
     if asked[-1] == "hang":
@@ -83,6 +88,17 @@ async def test_tools_results_and_tokens_are_those_of_the_script(workspace: Path,
     assert viewed.error
     ids = [step.id for each in (reply, again, failed) for step in each.steps]
     assert len(set(ids)) == len(ids)
+
+
+async def test_a_session_may_have_the_servers_of_the_case(workspace: Path) -> None:
+    with ShopServer() as shop:
+        config = {"mcp_servers": [{"name": "shop", "url": shop.url}]}
+        async with opened(spec_of("with_servers"), workspace, **config) as session:
+            reply = await session.reply("price", 60)
+    (step,) = (step for step in reply.steps if step.kind is StepKind.TOOL)
+    assert (step.tool_input, step.error) == ({"of": "tea"}, None)
+    assert "tea costs 3" in str(step.result)
+    assert shop.called == [{"name": "price", "arguments": {"of": "tea"}}]
 
 
 async def test_a_tool_that_was_not_permitted_is_a_failed_step(workspace: Path) -> None:
@@ -129,6 +145,18 @@ async def test_a_program_that_dies_is_told_with_the_end_of_what_it_printed(tmp_p
     async with opened(spec_of("other_program"), workspace, cli=str(program)) as session:
         with pytest.raises(AgentError, match=r"(?s)exited with code 3.*no such flag"):
             await session.reply("write", 60)
+
+
+async def test_a_program_that_is_killed_while_it_works_ends_the_reply(tmp_path: Path, workspace: Path) -> None:
+    mark = f"mark-{tmp_path.name}-{id(workspace)}"
+    async with opened(spec_of("marked"), workspace, isolate=True, dies=True, mark=mark) as session:
+        await session.reply("say one", 60)
+        asked = asyncio.ensure_future(session.reply("hang", 60))
+        await asyncio.sleep(1)
+        kill_with(mark, "copilot")
+        with pytest.raises(AgentError, match=r"(?i)connection|closed|exit|process"):
+            await asked
+    assert not processes_with(mark)
 
 
 @pytest.mark.parametrize("isolate", [False, True])

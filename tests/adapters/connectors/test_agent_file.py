@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.distributions import install
-from tests.model_server import ModelServer
+from tests.model_server import ModelServer, Unauthorized
 from viva.adapters.connectors.agent_file import MOST_BYTES
 from viva.adapters.connectors.spec import agent_label
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, open_session
-from viva.errors import SetupError
+from viva.errors import AgentError, SetupError
 
 SECRET = "k3y-of-the-agent-0123456789"
 ROOMS = """
@@ -207,3 +207,13 @@ async def test_the_key_and_the_headers_of_an_agent_file_are_sent_and_hidden(
     assert sent["authorization"] == f"Bearer {SECRET}"
     assert sent["x-team"] == "team blue"
     assert SECRET not in reply
+
+
+async def test_a_refused_key_names_the_variable_of_the_agent_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_AGENT_KEY", SECRET)
+    with ModelServer({"agent": Unauthorized()}) as server:
+        spec = written(tmp_path, f"connector: http\nurl: {server.url}\nmodel: agent\nkey_env: MY_AGENT_KEY\n")
+        with pytest.raises(AgentError, match="Set MY_AGENT_KEY to a key that it accepts"):
+            await said(spec)

@@ -18,7 +18,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 
 AGENTS = Path(__file__).parent / "agents"
-FRAMEWORKS = ("langgraph", "pydantic_ai")
+FRAMEWORKS = ("autogen", "langgraph", "llama_index", "openai_agents", "pydantic_ai")
 
 
 def spec_of(framework: str, name: str) -> str:
@@ -31,7 +31,7 @@ def in_vivas_process(framework: str, name: str, runs: int, folder: Path) -> str:
     (packages,) = folder_of(framework).glob("lib/python3.*/site-packages")
     command = [sys.executable, "-m", "tests.adapters.frameworks.at_once", f"{AGENTS}/with_{framework}.py:{name}"]
     return subprocess.run(
-        [*command, str(packages), str(runs), str(folder)], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+        [*command, str(packages), str(runs), str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
 
 

@@ -20,15 +20,35 @@ from tests.viva.recordings.frameworks.make.script import (
 )
 
 DELEGATES = Task(
-    "Please ask the expert.", (Turn("", (("ask_expert", {"question": PLAIN.question}),)), Turn("It is warm."))
+    "Please ask the expert.", (Turn("", (("ask_expert", {"input": PLAIN.question}),)), Turn("It is warm."))
 )
 CRASHES = Task("Please crash.", (Turn("", (("crash", {}),)), Turn("It crashed.")))
 LOOKS = Task("Please look around.", (Turn("", (("look", {}),)), Turn("I looked.")))
+HANDS_OVER = Task("Please book.", (Turn("", (("transfer_to_booker", {}),)), Turn("It is booked.")))
+HANDS_OFF = Task(
+    "Please hand over.",
+    (Turn("", (("handoff", {"to_agent": "booker", "reason": "It books."}),)), Turn("It is booked.")),
+)
+HANDS_TO_USER = Task("Please ask me.", (Turn("", (("transfer_to_user", {}),)), Turn("Thank you.")))
 DELETES = Task("Please delete a.txt.", (Turn("", (("delete_file", {"name": "a.txt"}),)), Turn("Done with a.txt.")))
 STRUCTURE = Task("Which city is warm?", (Turn("", (("final_result", {"name": "Rome", "degrees": 25}),)),))
 TASKS = {
     task.question: task
-    for task in (PLAIN, FAILING, PARALLEL, UNKNOWN, CRASHES, LOOKS, DELETES, STRUCTURE, DELEGATES, *CONVERSATION)
+    for task in (
+        PLAIN,
+        FAILING,
+        PARALLEL,
+        UNKNOWN,
+        CRASHES,
+        LOOKS,
+        DELETES,
+        STRUCTURE,
+        DELEGATES,
+        HANDS_OVER,
+        HANDS_OFF,
+        HANDS_TO_USER,
+        *CONVERSATION,
+    )
 }
 
 

@@ -15,6 +15,10 @@ from viva.errors import AgentError
 
 pytestmark = pytest.mark.usefixtures("model")
 AT_ONCE = 20
+STATEFUL = ("autogen",)
+"""Frameworks whose objects keep the conversation: each run has its own."""
+STRICT = ("openai_agents",)
+"""Frameworks that end a run whose model asks for a tool that does not exist."""
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -25,7 +29,7 @@ def framework(request: pytest.FixtureRequest) -> str:
 async def test_steps_usage_and_answers_are_those_of_the_script_and_the_conversation_is_remembered(
     framework: str, workspace: Path
 ) -> None:
-    tasks = (PLAIN, FAILING, PARALLEL, UNKNOWN, *CONVERSATION)
+    tasks = (PLAIN, FAILING, PARALLEL, *(() if framework in STRICT else (UNKNOWN,)), *CONVERSATION)
     async with opened(framework, "made", workspace) as session:
         replies = [await session.reply(task.question, 30) for task in tasks]
         last = await session.reply("And now?", 30)
@@ -36,8 +40,9 @@ async def test_steps_usage_and_answers_are_those_of_the_script_and_the_conversat
     assert len(ids) == len(set(ids))
 
 
-def test_runs_at_the_same_time_share_one_object_and_do_not_mix(framework: str, tmp_path: Path) -> None:
-    said = json.loads(in_vivas_process(framework, "shared", AT_ONCE, tmp_path))
+def test_runs_at_the_same_time_do_not_mix(framework: str, tmp_path: Path) -> None:
+    name = "made" if framework in STATEFUL else "shared"
+    said = json.loads(in_vivas_process(framework, name, AT_ONCE, tmp_path))
     assert said == [f"You said: one {number}; two {number}; three {number}" for number in range(AT_ONCE)]
 
 

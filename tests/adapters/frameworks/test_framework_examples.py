@@ -14,7 +14,10 @@ from tests.environments import ROOT, folder_of
 from tests.model_server import ModelServer
 
 EXAMPLES = {
+    "autogen": ("autogen.md", "my_team.py:make_team"),
     "langgraph": ("langgraph.md", "my_graph.py:make_graph"),
+    "llama_index": ("llamaindex.md", "my_agent.py:make_agent"),
+    "openai_agents": ("openai-agents.md", "my_agent.py:agent"),
     "pydantic_ai": ("pydantic-ai.md", "my_agent.py:agent"),
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.frameworks.frameworks import opened, spec_of, tools_of
-from tests.adapters.frameworks.played import DELEGATES
+from tests.adapters.frameworks.played import DELEGATES, DELETES
 from viva.adapters import StepKind
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.inside.frameworks.langchain_messages import answer_in
@@ -22,6 +22,15 @@ async def test_an_interrupt_is_a_reply_and_the_next_message_resumes(workspace: P
     async with opened("langgraph", "asking", workspace) as session:
         assert (await session.reply("Hello.", 30)).text == "Which colour?"
         assert (await session.reply("blue", 30)).text == "You like blue."
+
+
+async def test_a_tool_that_interrupts_is_one_step_when_it_has_ended(workspace: Path) -> None:
+    async with opened("langgraph", "careful", workspace) as session:
+        asked = await session.reply(DELETES.question, 30)
+        assert (asked.text, tools_of(asked)) == ("Delete a.txt?", [])
+        reply = await session.reply("Yes.", 30)
+    (step,) = tools_of(reply)
+    assert (step.tool, step.result, step.error) == ("delete_file", "Yes. a.txt is gone", None)
 
 
 async def test_two_interrupts_at_once_are_both_asked_and_both_answered(workspace: Path) -> None:

@@ -26,6 +26,7 @@ async def test_a_tool_that_requires_approval_asks_the_user(
         asked = await session.reply(DELETES.question, 30)
         assert "delete_file" in asked.text
         assert "a.txt" in asked.text
+        assert tools_of(asked) == []
         reply = await session.reply(answer, 30)
     assert reply.text == "Done with a.txt."
     (step,) = tools_of(reply)

@@ -51,11 +51,12 @@ def test_a_forged_frame_is_the_agents_failure_and_never_an_excuse(desk: Desk, wh
 
 @pytest.mark.parametrize("excuse", ["import no_such_module", "raise SystemExit(3)", "x = (", "import os; os._exit(7)"])
 def test_a_module_that_breaks_in_a_later_exam_only_fails_it(desk: Desk, excuse: str) -> None:
-    """It is sound when Viva looks at it, and in the first exam."""
+    """It is sound when Viva looks at it, and the first exam has that process. A thread keeps it from being forked."""
     agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
     file = desk.folder / "agent.py"
     count = "from pathlib import Path; p = Path('n'); p.write_text((p.read_text() if p.exists() else '') + '.')"
-    file.write_text(f"{count}\nif len(p.read_text()) > 2:\n    exec({excuse!r})\n{file.read_text()}")
+    thread = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    file.write_text(f"{count}\nif len(p.read_text()) > 1:\n    exec({excuse!r})\n{thread}\n{file.read_text()}")
     for number in range(3):
         desk.case(f"cases_{number}")
     paths = [f"cases_{number}" for number in range(3)]

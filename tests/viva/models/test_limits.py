@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import QUICK, MeteredAt, ModelAt
 from tests.model_server import Drip, ModelServer, RateLimited, Raw, Stall, sequence
 from viva.errors import ModelAnswerError, ModelError
-from viva.models import bounded_http
+from viva.models import bounded_answers
 from viva.models.model import CallLimits, ModelMessage
 
 ASK = [ModelMessage("user", "Say something.")]
@@ -68,7 +68,7 @@ def bomb(size: int) -> bytes:
 async def test_a_small_response_that_unpacks_to_a_large_one_takes_no_memory(
     model_at: ModelAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_http, "LONGEST_RESPONSE", MIB)
+    monkeypatch.setattr(bounded_answers, "LONGEST_RESPONSE", MIB)
     with ModelServer({"m": Raw(bomb(200 * MIB), encoding="gzip")}) as server:
         model = model_at(server.url)
         tracemalloc.start()
@@ -96,7 +96,7 @@ async def test_an_encoding_that_was_not_asked_for_is_not_unpacked(
 async def test_the_words_of_an_error_are_limited_too(
     status: int, model_at: ModelAt, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_http, "LONGEST_RESPONSE", MIB)
+    monkeypatch.setattr(bounded_answers, "LONGEST_RESPONSE", MIB)
     with (
         ModelServer({"m": Raw(bomb(20 * MIB), status, "gzip")}) as server,
         pytest.raises(ModelAnswerError, match="longer than"),

@@ -48,7 +48,15 @@ REQUESTS: dict[str, Request] = {
 
 
 def test_few_options_change_no_exam() -> None:
-    assert Options.may_change() == {"attempts", "concurrency", "judgings", "model_calls", "no_exchange", "sandboxes"}
+    assert Options.may_change() == {
+        "attempts",
+        "concurrency",
+        "judgings",
+        "model_calls",
+        "no_exchange",
+        "no_states",
+        "sandboxes",
+    }
 
 
 def test_a_model_may_be_replaced_and_neither_be_added_nor_left_out() -> None:

@@ -199,6 +199,6 @@ def _requirements(case: Case) -> str:
     without = sum(not point.eval_code for point in case.scoring_points)
     if without:
         required.append(f"a model to judge {counted(without, 'point')} without eval_code")
-    if case.pre_command:
+    if case.commands:
         required.append("--allow-pre-command")
     return f"Requires {', and '.join(required)}." if required else "Runs without a model."

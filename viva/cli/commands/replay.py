@@ -26,6 +26,7 @@ from viva.cli.options import (
     resume_options,
     resumed_request,
     shared_options,
+    single_option,
     sinks_option,
 )
 from viva.cli.parameter_types import NumberRange
@@ -33,6 +34,8 @@ from viva.cli.process import fail, report_user_errors, run_async, separate_stdou
 from viva.cli.run_choice import RunChoice, run_choice, run_choice_options
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
+from viva.exam.examiners import MODEL, REPLAY, SCRIPT
+from viva.exam.forking.fork import Means
 from viva.exam.judging.exchanges import NotReadable, exchanges_of
 from viva.exam.last_words import read_last_words
 from viva.exam.options import JudgeKind, Part
@@ -77,6 +80,19 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json", "judge"}) | CHOOSIN
 @call_option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
 @click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
 @click.option(
+    "--fork-at",
+    type=click.IntRange(1),
+    metavar="ROUND",
+    help="With --against: keep the rounds up to this one, and have the agent continue the conversation from there.",
+)
+@click.option(
+    "--fork-by",
+    type=click.Choice(["state", "replay"]),
+    help="With --fork-at: how the agent gets there. [default: by the stored state, or by replaying if there is none]",
+)
+@single_option("examiner")
+@single_option("examiner_model")
+@click.option(
     "--cases",
     multiple=True,
     type=click.Path(exists=True, resolve_path=True),
@@ -101,6 +117,8 @@ def command(
     speed: float,
     as_json: bool,
     against: str | None,
+    fork_at: int | None,
+    fork_by: Means | None,
     resume: Path | None,
     retry_errors: bool,
     out: Path | None,
@@ -123,9 +141,11 @@ def command(
             PRINTING - {"journal", "as_json", "judge"},
             "chooses or paces what is printed, and cannot be given with --against",
         )
-        target = new_journal_folder(out, derived_name(folder, "against"))
+        _refuse_fork_mistakes(fork_at, given["examiner"])
+        target = new_journal_folder(out, derived_name(folder, f"fork-{fork_at}" if fork_at else "against"))
         refuse_journal(target)
         request = journals_request("replay", [(folder, run)], options_from(given, against))
+        request = replace(request, fork_at=fork_at or 0, fork_by=fork_by)
         _ask_again(target, request, sinks, as_json=as_json)
         return
     if not pace and "speed" in given_options():
@@ -139,6 +159,13 @@ def command(
         _print_asked(folder, run, choice, given["judge"], as_json=as_json)
         return
     _print_runs(folder, run, choice, speed if pace else None, as_json=as_json)
+
+
+def _refuse_fork_mistakes(fork_at: int | None, examiner: str | None) -> None:
+    if fork_at is None:
+        _refuse(frozenset({"fork_by", "examiner", "examiner_model"}), "requires --fork-at")
+    elif examiner not in (None, SCRIPT, MODEL, REPLAY):
+        fail("viva replay: with --fork-at, --examiner must be one of script, model, replay.")
 
 
 def _refuse(names: frozenset[str], why: str) -> None:
@@ -300,13 +327,18 @@ def _ask_again(
 def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path, *, as_json: bool) -> None:
     from viva.reports.console.suite import figures_plain, suite_report
     from viva.reports.console.whys import print_whole
+    from viva.reports.fork_words import forks_words
 
+    forks = [record.setting.forked_from for record in records if record.setting.forked_from]
     if as_json:
-        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
+        plain = {"journal": str(folder), "figures": figures_plain(figures)}
+        click.echo(json.dumps({**plain, "forked": forks} if forks else plain))
     elif len(records) == 1:
         Console().print(run_report(records[0], folder))
     else:
         print_whole(Console(), suite_report(figures, folder, again="viva replay"))
+        if forks:
+            click.echo(forks_words(forks))
 
 
 def _suggest_comparison(request: JournalsRequest, records: Sequence[RunRecord], folder: Path) -> None:

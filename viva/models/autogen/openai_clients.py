@@ -14,7 +14,8 @@ from autogen_ext.models.openai import AzureOpenAIChatCompletionClient, OpenAICha
 
 from viva.errors import ProtocolError
 from viva.models.address import LOOK_SECONDS
-from viva.models.bounded_http import BoundedHttp, with_content
+from viva.models.bounded_answers import with_content
+from viva.models.bounded_http import BoundedHttp
 from viva.models.chat_protocol import ChatResponse, read_response
 from viva.models.retry import cannot_change, explain, is_refused, status_of
 from viva.records.bounded_json import LARGE, parse

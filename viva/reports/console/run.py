@@ -26,6 +26,7 @@ from viva.records.wording import (
     usage_words,
 )
 from viva.reports.console.insights import insight_tables, verdict_lines
+from viva.reports.fork_words import fork_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.hit_words import hit_lines_of
 from viva.reports.trajectory_words import trajectory_lines
@@ -79,6 +80,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         + (f" version {one_line(record.agent_version, 40)}" if record.agent_version else "")
         + (f" ({IN_PROCESS})" if setting.in_process else ""),
     )
+    if setting.forked_from:
+        fact("forked from", fork_words(setting.forked_from))
     if setting.source:
         fact("source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})")
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")

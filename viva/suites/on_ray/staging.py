@@ -194,10 +194,10 @@ def _stage_options(options: Options, staging: Staging) -> Options:
 
 
 def _stage_data(case: Case, staging: Staging) -> None:
-    if not case.data_files or case.data_folder == NOWHERE:
+    if not case.own_files or case.data_folder == NOWHERE:
         return
     target = staging.folder / "data" / case.hash
-    for name in case.data_files:
+    for name in case.own_files:
         for file in data_tree(case.folder / name):
             staging.copy(file, target / file.relative_to(case.folder), case.folder)
         if (case.folder / name).is_dir():

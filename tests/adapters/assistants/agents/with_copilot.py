@@ -34,6 +34,18 @@ async def forbidden(workspace):
         )
 
 
+async def with_servers(config_var):
+    """A session with the MCP servers of the case."""
+    servers = {each["name"]: {"type": "http", "url": each["url"], "tools": ["*"]} for each in config_var["mcp_servers"]}
+    async with CopilotClient() as client:
+        yield await client.create_session(
+            model="gpt-5",
+            provider=provider(),
+            mcp_servers=servers,
+            on_permission_request=PermissionHandler.approve_all,
+        )
+
+
 async def without_login():
     """A session of GitHub's own models."""
     async with CopilotClient(use_logged_in_user=False) as client:

@@ -77,7 +77,7 @@ def act(session: str, message: str) -> dict[str, Any]:
     results: list[Any] = []
     for name, *values in actions:
         if name == "say":
-            say(session, *values)
+            say(session, values[0], **(values[1] if len(values) > 1 else {}))
         elif name == "update":
             update(session, **values[0])
         elif name == "ask":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.adapters.connectors.acp import scripted_sessions
 from tests.adapters.connectors.acp.scripted_sessions import do, session
 from tests.adapters.connectors.child.child_connectors import is_alive, until
+from tests.viva.conftest import Desk
 from viva.adapters.connectors.acp import connection, messages, turn
 from viva.errors import AgentError, AgentTimeout
 
@@ -189,3 +191,24 @@ async def test_sessions_leave_no_descriptor_and_no_file(workspace: Path) -> None
         async with session(workspace) as opened:
             await do(opened, ["ask", "terminal/create", {"command": "sleep 600"}], ["say", "x"])
     assert len(os.listdir("/proc/self/fd")) <= len(before)
+
+
+async def test_nothing_of_an_agent_outlives_viva(tmp_path: Path) -> None:
+    desk, pids = Desk(tmp_path), tmp_path / "pids"
+    hang = [["daemon"], ["ask", "terminal/create", {"command": "sh", "args": ["-c", "echo $$ > pid; sleep 600"]}]]
+    case = desk.case(script=[json.dumps([*hang, ["sleep", 600]])])
+    agent = scripted_sessions.spec("--pid", str(pids))
+    viva = desk.start("run", case, "--agent", agent, "--out", "journal", "--sandbox", "process", "--quiet")
+
+    def noted() -> list[int]:
+        files = [pids, *tmp_path.glob("journal/workspaces/*/daemon.pid"), *tmp_path.glob("journal/workspaces/*/pid")]
+        return [int(pid) for file in files if file.exists() for pid in file.read_text().split()]
+
+    try:
+        # One began a session before the exam, the others belong to the run.
+        assert await until(lambda: len(noted()) == 4)
+        assert sum(map(is_alive, noted())) == 3
+    finally:
+        viva.kill()
+        viva.communicate()
+    assert await until(lambda: not any(map(is_alive, noted())))

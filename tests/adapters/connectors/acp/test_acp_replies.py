@@ -27,6 +27,12 @@ async def test_chunks_are_one_text_and_messages_are_paragraphs(workspace: Path) 
     assert reply.text == "Let me look.\n\nDone."
 
 
+async def test_white_space_at_the_ends_is_kept(workspace: Path) -> None:
+    async with session(workspace) as opened:
+        reply = await do(opened, ["say", "\n a \r\n\n"], ["say", "b", {"messageId": "2"}])
+    assert reply.text == "\n a \r\n\nb"
+
+
 async def test_a_tool_call_is_one_step_with_all_that_its_updates_say(workspace: Path) -> None:
     diff = {"type": "diff", "path": "/w/a.txt", "oldText": "1", "newText": "2"}
     async with session(workspace) as opened:

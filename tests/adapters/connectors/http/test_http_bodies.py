@@ -13,7 +13,7 @@ from tests.model_server import COMPLETIONS, Flood, Garbage, ModelServer, Redirec
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError
-from viva.models import bounded_http
+from viva.models import bounded_answers
 from viva.records.transcript import Reply
 
 
@@ -163,7 +163,7 @@ async def test_a_large_reply_is_read_while_the_loop_goes_on() -> None:
 
 
 async def test_a_response_without_end_is_cut_off_and_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_http, "LONGEST_RESPONSE", 1_000_000)
+    monkeypatch.setattr(bounded_answers, "LONGEST_RESPONSE", 1_000_000)
     with ModelServer({"m": Flood()}) as server:
         session = await session_at(server.url)
         with pytest.raises(AgentError, match="longer than 1,000,000 bytes"):

@@ -57,9 +57,9 @@ async def made_async(config_var, workspace):
 
 
 @tool
-def ask_expert(question: str) -> str:
+def ask_expert(input: str) -> str:  # noqa: A002 (as the OpenAI Agents SDK calls it)
     """Ask the expert."""
-    return shared.invoke({"messages": [{"role": "user", "content": question}]})["messages"][-1].content
+    return shared.invoke({"messages": [{"role": "user", "content": input}]})["messages"][-1].content
 
 
 boss = create_agent(model(), [ask_expert], name="boss")
@@ -120,3 +120,12 @@ asking_twice = StateGraph(MessagesState)
 for node in (ask_one, ask_other):
     asking_twice.add_node(node).add_edge(START, node.__name__)
 asking_twice.add_node(join).add_edge(["ask_one", "ask_other"], "join").add_edge("join", END)
+
+
+@tool
+def delete_file(name: str) -> str:
+    """Delete a file."""
+    return f"{interrupt(f'Delete {name}?')} {name} is gone"
+
+
+careful = create_agent(model(), [delete_file], name="careful")

@@ -83,6 +83,14 @@ def test_data_files_and_files_that_options_name_are_brought_but_no_model_file(
     assert order.options.model == str(place.folder / "model.yaml")
 
 
+def test_the_files_of_mcp_servers_are_brought(place: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    server = {"name": "desk", "module": "desk.py", "files": ["orders.json"]}
+    case = load_case(place.folder / place.case(data={"desk.py": "pass", "orders.json": "[]"}, mcp=[server]))
+    _, found, files = staged(tmp_path_factory.mktemp("t"), cases=(case,))
+    assert {f"data/{case.hash}/desk.py", f"data/{case.hash}/orders.json"} <= files
+    assert case.hash in found.data
+
+
 def test_a_module_of_the_current_folder_is_brought(place: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
     _, found, files = staged(tmp_path_factory.mktemp("t"), "module:Agent")
     assert "here/module.py" in files

@@ -1,0 +1,61 @@
+"""The HTTP client for the A2A SDK: bounded answers, no redirects to other hosts, and streams that end with the task."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import ssl
+from functools import partial
+from typing import Any
+
+import httpx
+
+from viva.models.bounded_answers import send_bounded
+
+_END = re.compile(
+    rb'"state"\s*:\s*"(?:TASK_STATE_(?:COMPLETED|FAILED|CANCELED|REJECTED|INPUT_REQUIRED|AUTH_REQUIRED)'
+    rb'|completed|failed|canceled|rejected|input-required|auth-required)"'
+)
+"""The states after which an agent says nothing more, of both versions of the protocol."""
+_LONGEST_STATE = 64
+
+
+class A2aHttp(httpx.AsyncClient):
+    """An HTTP client that reads each answer whole, within the maximum size."""
+
+    def __init__(self, **options: Any) -> None:
+        """Args:
+        options: As the client takes them.
+        """
+        trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        super().__init__(verify=trusted, **options)
+
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> Any:
+        """Send a request, and return the whole response.
+
+        Raises:
+            ModelAnswerError: the response is too long.
+            ProtocolError: the response has an encoding that was not asked for.
+            ModelError: the response redirects to another host or port.
+        """
+        options["follow_redirects"] = False
+        return await send_bounded(partial(super().send, stream=True, **options), request, has_ended)
+
+
+@functools.cache
+def _trusted(*environment: str | None) -> ssl.SSLContext:
+    """Return the certificates that clients trust. Reading them takes 35 ms, in which every conversation stands still.
+
+    Args:
+        environment: The variables that say where they are.
+    """
+    return httpx.create_ssl_context()
+
+
+def has_ended(body: bytearray, new: int) -> bool:
+    """Return whether the last bytes of a stream end a task; some servers leave the connection open after that.
+
+    Data of the agent may look like it. Then the task is not known to have ended, and the agent is asked for its state.
+    """
+    return body.endswith((b"\n\n", b"\r\n\r\n")) and _END.search(bytes(body[-(new + _LONGEST_STATE) :])) is not None

@@ -1,0 +1,105 @@
+"""Reads the parts of A2A messages and artifacts: texts and data become text, and files go into the workspace."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from viva.errors import AgentError
+from viva.records.text import one_line, storable
+
+_UNSAFE = re.compile(r"[^\w.\- ]")
+LONGEST_NAME = 120
+
+
+class Parts:
+    """Collects what the parts of one reply say, and keeps their files."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Args:
+        folder: The run's workspace; files are only mentioned without one.
+        """
+        self._folder = folder
+
+    def text_of(self, parts: Iterable[Any]) -> str:
+        """Return the text of parts; for each file, a line that names it."""
+        return "\n".join(text for part in parts if (text := self._text(part)))
+
+    def _text(self, part: Any) -> str:
+        match part.WhichOneof("content"):
+            case "text":
+                return storable(part.text)
+            case "data":
+                return storable(json.dumps(MessageToDict(part.data), ensure_ascii=False))
+            case "raw":
+                return f"[file {self._kept(part.filename, part.raw)}]"
+            case "url":
+                return (
+                    f"[file {one_line(storable(part.filename or 'without a name'), 120)} at {one_line(part.url, 300)}]"
+                )
+            case _:
+                return ""
+
+    def _kept(self, name: str, content: bytes) -> str:
+        """Write a file into the workspace, and return its name; the agent's name for it cannot lead elsewhere."""
+        safe = _UNSAFE.sub("_", os.path.basename(storable(name).replace("\\", "/")))[-LONGEST_NAME:].strip(". ")
+        safe = safe or "artifact"
+        if self._folder is None:
+            return safe
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            with contextlib.closing(os.fdopen(os.open(self._folder / safe, flags, 0o600), "wb")) as file:
+                file.write(content)
+        except OSError as error:
+            raise AgentError(f"the workspace cannot hold the agent's file {safe}: {error.strerror}") from error
+        return safe
+
+
+class Artifacts:
+    """The artifacts of one task, of which each is shown once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Any]] = {}
+        self._shown: dict[str, int] = {}
+
+    def add(self, artifact: Any, *, append: bool) -> None:
+        """Add a new artifact, or continue one.
+
+        Args:
+            artifact: The artifact, or the next parts of one.
+            append: Whether its parts follow those before, instead of replacing them.
+        """
+        known = self._parts.setdefault(artifact.artifact_id, [])
+        if not append:
+            known.clear()
+        known += artifact.parts
+
+    def take(self) -> Sequence[Sequence[Any]]:
+        """Return the parts of each artifact that were not returned before."""
+        new = []
+        for name, parts in self._parts.items():
+            if found := parts[self._shown.get(name, 0) :]:
+                new.append(_joined(found))
+            self._shown[name] = len(parts)
+        return new
+
+
+def _joined(parts: Sequence[Any]) -> list[Any]:
+    """Return parts in which the texts that follow each other, as a stream sends them, are one."""
+    joined: list[Any] = []
+    for part in parts:
+        if joined and part.WhichOneof("content") == joined[-1].WhichOneof("content") == "text":
+            both = type(part)()
+            both.CopyFrom(joined[-1])
+            both.text = joined[-1].text + part.text
+            joined[-1] = both
+        else:
+            joined.append(part)
+    return joined

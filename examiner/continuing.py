@@ -1,0 +1,89 @@
+"""The continuing examiner: goes on with a stored conversation, as if it had examined from the beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from viva.examiner.conversation import Examiner, ExaminerError, Instructed
+from viva.records.transcript import Round, Usage
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """An examiner that can continue a conversation."""
+
+    async def recall(self, reply: str | None, message: str) -> None:
+        """Remember that it answered `reply` with `message`.
+
+        Args:
+            reply: The agent's last reply; None at the beginning.
+            message: The message.
+
+        Raises:
+            ExaminerError: it would never send this message.
+        """
+        ...
+
+
+class ContinuingExaminer:
+    """Repeats the messages of the rounds before, unless it is told to recall them all, and then goes on by itself."""
+
+    def __init__(self, examiner: Examiner, before: Sequence[Round]) -> None:
+        """Args:
+        examiner: Continues the conversation.
+        before: The rounds before, each with both sides.
+        """
+        self._examiner = examiner
+        self._before = tuple(before)
+        self._repeated = 0
+        self.name = examiner.name
+        self.may_repeat = True
+
+    @property
+    def usage(self) -> Usage:
+        """Return the usage of what was not repeated."""
+        return self._examiner.usage
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes of the examiner that continues."""
+        return tuple(getattr(self._examiner, "notes", ()))
+
+    async def recall_all(self) -> None:
+        """Remember the rounds before as they are stored, so that none of them is repeated.
+
+        Raises:
+            ExaminerError: the examiner cannot continue this conversation.
+        """
+        reply = None
+        for round_ in self._before:
+            await self._recall(reply, round_.examiner or "")
+            reply = round_.agent
+        self._repeated = len(self._before)
+        self.may_repeat = self._examiner.may_repeat
+
+    async def next_message(self, reply: str | None) -> str | None:
+        """Return the next message of the rounds before, or of the examiner that continues; None at the end.
+
+        Raises:
+            ExaminerError: there is no usable message.
+            ModelError: the provider of its model failed.
+        """
+        if self._repeated == len(self._before):
+            self.may_repeat = self._examiner.may_repeat
+            return await self._examiner.next_message(reply)
+        message = self._before[self._repeated].examiner or ""
+        self._repeated += 1
+        await self._recall(reply, message)
+        return message
+
+    def tell(self, notice: str) -> None:
+        """Tell the examiner that continues something before its next message."""
+        if isinstance(self._examiner, Instructed):
+            self._examiner.tell(notice)
+
+    async def _recall(self, reply: str | None, message: str) -> None:
+        if not isinstance(self._examiner, Recalling):
+            raise ExaminerError(f"the examiner {self.name} cannot continue a stored conversation")
+        await self._examiner.recall(reply, message)

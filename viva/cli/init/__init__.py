@@ -1,0 +1,1 @@
+"""The command `viva init`: writes first files that work, and tries them."""

@@ -1,0 +1,107 @@
+"""Looks at what is there: frameworks in this environment, and what an address says about itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import Request, urlopen
+
+from viva.errors import SetupError
+
+FRAMEWORKS = {
+    "langgraph": "LangGraph",
+    "langchain": "LangChain",
+    "pydantic-ai-slim": "Pydantic AI",
+    "openai-agents": "the OpenAI Agents SDK",
+    "llama-index-core": "LlamaIndex",
+    "claude-agent-sdk": "the Claude Agent SDK",
+    "taskweaver": "TaskWeaver",
+}
+"""Distributions that people build agents with. Viva requires AutoGen, so its presence says nothing."""
+CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+DOCUMENT = "/openapi.json"
+SECONDS, MOST_BYTES = 10.0, 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAddress:
+    """What is at an address."""
+
+    kind: str
+    """`card` (A2A), `openapi`, or `models` (the OpenAI protocol)."""
+    base: str
+    document: Mapping[str, Any]
+
+
+def frameworks_here() -> Iterator[str]:
+    """Yield the frameworks in this environment, with their versions."""
+    for name, words in FRAMEWORKS.items():
+        try:
+            yield f"{words} {version(name)}"
+        except PackageNotFoundError:
+            continue
+
+
+def look_at(url: str) -> FoundAddress:
+    """Find out what an address is: that of a document or an agent card, or of a server that has one.
+
+    Raises:
+        SetupError: the address is not one, or nothing there says what it is.
+    """
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise SetupError(f"{url!r} is not an address; write http://HOST:PORT/… (or https://…).")
+    root = f"{url.split('://')[0]}://{urlsplit(url).netloc}"
+    tried: list[str] = []
+    near = url.rstrip("/")
+    for candidate in dict.fromkeys(
+        (url, f"{near}/models", near + DOCUMENT, *(root + path for path in (*CARDS, DOCUMENT)))
+    ):
+        document = _read(candidate, tried)
+        if (kind := _kind(document)) is not None:
+            assert isinstance(document, dict)
+            base = url.rstrip("/") if kind == "models" else _base(kind, document, candidate, root)
+            return FoundAddress(kind, base, document)
+    raise SetupError(
+        f"nothing at {url} says what it is: no agent card, no OpenAPI document (JSON), no OpenAI-compatible models. "
+        f"Tried {'; '.join(tried)}. Write an agent file by hand: `viva docs http`."
+    )
+
+
+def _read(url: str, tried: list[str]) -> object:
+    try:
+        with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=SECONDS) as answer:  # noqa: S310
+            document: object = json.loads(answer.read(MOST_BYTES))
+    except HTTPError as error:
+        tried.append(f"{url}: {error.code}")
+        error.close()
+    except (URLError, OSError) as error:
+        tried.append(f"{url}: {getattr(error, 'reason', error)}")
+    except ValueError:
+        tried.append(f"{url}: no JSON")
+    else:
+        tried.append(f"{url}: other JSON")
+        return document
+    return None
+
+
+def _kind(document: object) -> str | None:
+    if not isinstance(document, dict):
+        return None
+    if isinstance(document.get("paths"), dict) and "openapi" in document:
+        return "openapi"
+    if "skills" in document and "name" in document:
+        return "card"
+    return "models" if isinstance(document.get("data"), list) and document.get("object") == "list" else None
+
+
+def _base(kind: str, document: Mapping[str, Any], found_at: str, root: str) -> str:
+    if kind == "card":
+        return found_at.partition("/.well-known/")[0]
+    servers = document.get("servers")
+    first = servers[0].get("url") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else None
+    return urljoin(found_at, first).rstrip("/") if isinstance(first, str) and first else root

@@ -1,0 +1,52 @@
+"""The texts that `viva init` writes."""
+
+from __future__ import annotations
+
+ADAPTER = '''"""The agent under test, as Viva talks to it. `viva docs write-an-adapter` has everything else."""
+
+from viva import VirtualUser
+
+
+class {name}(VirtualUser):
+    """One object serves one conversation."""
+
+    def __init__(self, task_description, app_dir=None, config_var=None):
+        super().__init__(task_description, app_dir, config_var)
+        self.messages = []
+
+    def get_reply_from_agent(self, message):
+        """Send one message to the agent and return its reply."""
+        self.messages.append(message)
+        return f"You said: {{message}}"  # yours: ask your agent, and return what it answers
+
+    def close(self):
+        """Release what the agent holds."""
+'''
+ADAPTER_TEST = '''"""Examines {name} with a bundled case: `pytest {test}`."""
+
+import viva
+
+{imports}
+def test_it_can_be_examined(tmp_path):
+    # The sandbox `process` does not isolate the checks of a case; those of the bundled cases are safe.
+    run = viva.examine("echo", {agent}, out=tmp_path / "exam", sandbox="process")
+    assert run.outcome == "scored", run.record.error
+    assert all(round_.agent for round_ in run.transcript.rounds)
+'''
+CASE = """version: 0.1
+task_description: {task}
+# The messages of an exam without a model. Without `script`, a model examines: viva run … --model NAME.
+script:
+  - {task}
+  - Please give me only the result.
+scoring_points:
+  - score_point: The agent answers every message.
+    weight: 1
+    eval_code: |-
+      assert all(each["agent"].strip() for each in rounds), "a reply is empty"
+  - score_point: {point}
+    weight: 2
+    eval_code: |-
+      replies = " ".join(each["agent"] for each in rounds)
+      assert {expected} in replies, f"it said: {{replies[:200]}}"
+"""

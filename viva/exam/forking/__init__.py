@@ -1,0 +1,1 @@
+"""Keeps the states of agents, and continues stored conversations from the middle."""
