@@ -196,7 +196,10 @@ class TerminalAgent(ProgramAgent):
 
     def so_far(self) -> str:
         """Return what it has written since it was last asked."""
-        return f"; its output so far: {_shown(self._text())}" if self._output else ""
+        if self._output:
+            return f"; its output so far: {_shown(self._text())}"
+        apart = "; its stderr is kept apart, and some programs write their prompt there"
+        return f"; it has written nothing{apart if self.plan.keys.stderr == 'printed' else ''}"
 
     async def _ask_to_end(self, program: Program) -> str | None:
         # Its last words must not block it.

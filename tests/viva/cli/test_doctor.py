@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.distributions import install
+from viva.adapters.connectors.table import BY_FORM, CONNECTORS
 from viva.cli.diagnosis import Diagnosis, diagnose
 from viva.judge.registry import EVALUATORS
 from viva.plugins.kinds import load
@@ -85,7 +86,7 @@ def test_the_parts_are_listed_with_where_they_come_from_even_where_one_is_broken
     assert parts["evaluators"][0]["name"] == "scoring_points"
     assert parts["sinks"][-1]["where"] == "our-parts 1.2"
     done = viva("doctor", **environment)
-    assert "built-in: python, child, http, https, acp, cmd, cmd+plain, replay, example, taskweaver\n" in done.stdout
+    assert f"built-in: {', '.join([*BY_FORM, *CONNECTORS.builtin])}\n" in done.stdout
     assert "rooms: our-parts 1.2 (our_parts:Rooms)" in done.stdout
     assert "broken: our-parts 1.2 (our_parts.nowhere:Reader)" in done.stdout
     assert "\x1b" not in done.stdout
