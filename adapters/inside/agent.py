@@ -6,6 +6,8 @@ import base64
 import importlib
 import importlib.util
 import os
+import pathlib  # this and `pickle` here rather than where they are used, which is in each fork
+import pickle
 import sys
 import types
 from typing import Any
@@ -37,13 +39,9 @@ def offered(request: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that the agent can be constructed with, from the request."""
     given = {name: request.get(name) for name in OFFERED}
     if given["config_var"] is not None:
-        import pickle
-
         # From Viva, which this process trusts; JSON would turn YAML's dates into text.
         given["config_var"] = pickle.loads(base64.b64decode(given["config_var"]))  # noqa: S301
     if given["workspace"] is not None:
-        import pathlib
-
         given["workspace"] = pathlib.Path(given["workspace"])
     return given
 

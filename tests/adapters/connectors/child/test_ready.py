@@ -54,12 +54,15 @@ class Agent(VirtualUser):
             "mark": lambda: [part for part in open("/proc/self/environ", "rb").read().split(b"\\0")
                              if part.startswith(b"VIVA_CHILD=")],
             "cwd": os.getcwd,
+            "modules": lambda: sorted(set(sys.modules) - IMPORTED),
         }
         return repr(answers.get(kind, lambda: rest)())
 
 class Async(Agent):
     async def get_reply_from_agent(self, message):
         return Agent.get_reply_from_agent(self, message)
+
+IMPORTED = set(sys.modules)
 """
 LEFT = {
     "thread": "import threading\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
@@ -117,6 +120,16 @@ async def test_the_module_is_imported_once_and_no_run_sees_another(file: Path, n
     assert agent.release is not None
     agent.release()
     assert not is_alive(imports(file)[0])
+
+
+@pytest.mark.parametrize("name", ["Agent", "Async"])
+async def test_a_forked_run_imports_nothing_that_the_ready_process_could_have(
+    file: Path, tmp_path: Path, name: str
+) -> None:
+    arguments = AgentArguments("the task", config_var={"day": "Monday"}, workspace=tmp_path / "workspace")
+    session = await open_session(loaded(file, name).factory, arguments, 30)
+    assert await asked(session, "modules") == []
+    assert await session.close() is None
 
 
 async def test_a_forked_run_has_the_open_files_of_a_process_of_its_own(file: Path, tmp_path: Path) -> None:
