@@ -249,10 +249,9 @@ async def open_session(
     method = getattr(factory, "get_reply_from_agent", None)
     owner = object()
     thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
-    given_up = False
+    given_up, gone = False, ""
     if is_foreign(factory):
         note_foreign(factory)
-    gone = ""
 
     def construct() -> Any:
         made = adopted(factory(**keywords), arguments)
@@ -261,10 +260,9 @@ async def open_session(
         return made
 
     try:
-        if thread is None:
-            agent = called(construct, owner)
-        else:
-            agent = await within(seconds, thread.call(construct), leave=True)
+        agent = (
+            called(construct, owner) if thread is None else await within(seconds, thread.call(construct), leave=True)
+        )
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()
