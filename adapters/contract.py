@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside import frameworks, rules
 from viva.adapters.inside.observed import ObservedReply
 from viva.adapters.observed import completed
+from viva.adapters.shared_descriptors import is_foreign
 from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
@@ -114,6 +116,13 @@ def adopted(made: Any, arguments: AgentArguments) -> Any:
         SetupError: the framework's object cannot be examined as it is.
     """
     return _keep(frameworks.adopted, made, {name: getattr(arguments, name) for name in rules.OFFERED})
+
+
+def is_built_in(agent: ConnectedAgent) -> bool:
+    """Return whether an agent's class is one of Viva's own connectors, and no subclass of one."""
+    kind = type(agent)
+    module = sys.modules.get(kind.__module__) if not is_foreign(kind) else None
+    return getattr(module, kind.__name__, None) is kind
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:

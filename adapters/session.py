@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from viva.adapters.contract import (
     as_reply,
     check_agent,
     check_factory,
+    is_built_in,
     workspace_of,
 )
 from viva.adapters.environment import EnvironmentLog
@@ -44,23 +44,20 @@ CLOSE_SECONDS = 20.0
 class AgentSession:
     """The agent under test, as the conversation sees it. Make one with `open_session`."""
 
-    environment: EnvironmentLog
-    """The steps that the harness saw itself."""
-
     def __init__(
         self,
         agent: Any,
         thread: AgentThread | None,
-        workspace: Path | None,
         *,
         verbose: bool | None,
-        home: Home | None = None,
-        owner: object = True,
-        environment: EnvironmentLog | None = None,
+        home: Home | None,
+        owner: object,
+        environment: EnvironmentLog,
     ) -> None:
         self.agent = agent
-        self.environment = EnvironmentLog() if environment is None else environment
-        self.workspace = workspace
+        self.environment = environment
+        """The steps that the harness saw itself."""
+        self.workspace: Path | None = None
         """The folder with the agent's files."""
         self._thread = thread
         self._home = home
@@ -224,13 +221,6 @@ class AgentSession:
             other.release()
 
 
-def _is_ours(agent: ConnectedAgent) -> bool:
-    """Return whether an agent's class is one of Viva's own connectors, and no subclass of one."""
-    kind = type(agent)
-    module = sys.modules.get(kind.__module__) if not is_foreign(kind) else None
-    return getattr(module, kind.__name__, None) is kind
-
-
 async def open_session(
     factory: AgentFactory,
     arguments: AgentArguments,
@@ -259,10 +249,9 @@ async def open_session(
     method = getattr(factory, "get_reply_from_agent", None)
     owner = object()
     thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
-    given_up = False
+    given_up, gone = False, ""
     if is_foreign(factory):
         note_foreign(factory)
-    gone = ""
 
     def construct() -> Any:
         made = adopted(factory(**keywords), arguments)
@@ -271,16 +260,15 @@ async def open_session(
         return made
 
     try:
-        if thread is None:
-            agent = called(construct, owner)
-        else:
-            agent = await within(seconds, thread.call(construct), leave=True)
+        agent = (
+            called(construct, owner) if thread is None else await within(seconds, thread.call(construct), leave=True)
+        )
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
-            agent.environment = environment if _is_ours(agent) else EnvironmentLog()
+            agent.environment = environment if is_built_in(agent) else EnvironmentLog()
             await agent.open(seconds)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
-        session = AgentSession(agent, thread, None, verbose=verbose, home=home, owner=owner, environment=environment)
+        session = AgentSession(agent, thread, verbose=verbose, home=home, owner=owner, environment=environment)
         try:
             session._made = made
             session.workspace = workspace_of(agent, arguments.workspace)

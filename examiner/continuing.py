@@ -3,27 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
-from viva.examiner.conversation import Examiner, ExaminerError, Instructed
+from viva.examiner.examiner import Examiner, ExaminerError, Instructed, Recalling
 from viva.records.transcript import Round, Usage
-
-
-@runtime_checkable
-class Recalling(Protocol):
-    """An examiner that can continue a conversation."""
-
-    async def recall(self, reply: str | None, message: str) -> None:
-        """Remember that it answered `reply` with `message`.
-
-        Args:
-            reply: The agent's last reply; None at the beginning.
-            message: The message.
-
-        Raises:
-            ExaminerError: it would never send this message.
-        """
-        ...
 
 
 class ContinuingExaminer:

@@ -7,10 +7,11 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from viva.adapters.time_limits import running_time, time_limit
 from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.examiner.examiner import Examiner, ExaminerError, Instructed
 from viva.examiner.repetition import (
     MOST_ANSWERS,
     SAME_ANSWER,
@@ -32,46 +33,6 @@ KICK_OFF = "I am ready. What can I do for you?"
 
 
 _NO_LIMIT = contextlib.nullcontext()
-
-
-class ExaminerError(Exception):
-    """The examiner broke a rule of the exam. Says nothing about the agent."""
-
-
-class Examiner(Protocol):
-    """Provides the next message to the agent. One object serves one conversation."""
-
-    name: str
-    """`script`, `replay`, or a model's name."""
-    may_repeat: bool
-    """Whether the same message twice in a row is intended, whatever the agent says; a model that repeats itself is not
-    answering the agent."""
-
-    @property
-    def usage(self) -> Usage:
-        """Return the usage of this conversation so far."""
-        ...
-
-    async def next_message(self, reply: str | None) -> str | None:
-        """Return the next message, or None to end the exam.
-
-        Args:
-            reply: The agent's last reply; None at the beginning.
-
-        Raises:
-            ExaminerError: there is no usable message.
-            ModelError: the provider of its model failed.
-        """
-        ...
-
-
-@runtime_checkable
-class Instructed(Protocol):
-    """An examiner to which the conversation can send notices, which the agent does not see."""
-
-    def tell(self, notice: str) -> None:
-        """Tell the examiner something before its next message."""
-        ...
 
 
 class AgentStuck(Exception):

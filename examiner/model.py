@@ -7,7 +7,8 @@ from pathlib import Path
 
 from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SharedSetupError
-from viva.examiner.conversation import KICK_OFF, ExaminerError
+from viva.examiner.conversation import KICK_OFF
+from viva.examiner.examiner import ExaminerError
 from viva.examiner.role import Role
 from viva.examiner.stop import STOP_KEYWORD, read_message
 from viva.models.autogen.agent import ConversingAgent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from viva.cases import ScriptLine
-from viva.examiner.conversation import ExaminerError
+from viva.examiner.examiner import ExaminerError
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 

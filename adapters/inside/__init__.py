@@ -1,6 +1,6 @@
 """Runs in the agent's own interpreter, without Viva: it uses only the standard library of Python 3.8 or newer.
 
-`adapters/connectors/child/process.py` loads it as the package `viva_inside`, whatever its folder is called.
+`adapters/connectors/child/spawn.py` loads it as the package `viva_inside`, whatever its folder is called.
 """
 
 from __future__ import annotations

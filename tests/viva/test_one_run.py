@@ -26,7 +26,7 @@ CALLS = (
     "viva/suites/engine.py run_jobs",
     "viva/suites/worker.py Worker.do",
     "viva/exam/examine.py examine",
-    "viva/exam/examine.py converse_with_agent",
+    "viva/exam/attempt/conversing.py converse_with_agent",
     "examiner/conversation.py converse",
     "viva/exam/examine.py judge_and_record",
     "viva/exam/evaluation.py evaluate_all",

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from viva.adapters.calls import describe
 from viva.adapters.trace_context import current_trace_id
-from viva.exam.examine import ExamRun, judge_and_record
+from viva.exam.attempt.exam_run import ExamRun
+from viva.exam.examine import judge_and_record
 from viva.exam.given import Given
 from viva.exam.judging.resources import refuse_evaluators
 from viva.exam.resources import Resources, build_resources

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
-from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
+from viva.exam.attempt.exam_run import ExamRun, setting_for
+from viva.exam.examine import examine, judge_and_record
 from viva.exam.examiners import REPLAY, SCRIPT
 from viva.exam.forking.fork import fork_at
 from viva.exam.given import NOTHING, Given

@@ -11,19 +11,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import in_words
-from viva.adapters.connectors.child.location import Location
-from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
+from viva.adapters.connectors.child.location import Location, setup_words
+from viva.adapters.connectors.child.process import ChildProcess
 from viva.adapters.connectors.child.ready import ReadyProcesses, started_in
-from viva.adapters.connectors.spec import connector_meant
+from viva.adapters.connectors.child.supervised import ChildEnded
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.machine import MORE_THREADS
 from viva.adapters.observed import read_observed
 from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
-from viva.plugins.old_names import hint
 from viva.records.bounded_json import parse
 from viva.records.codec import decode
 from viva.records.transcript import Reply
@@ -116,10 +114,16 @@ class ChildAgent(ConnectedAgent):
     @classmethod
     async def _start_ahead(cls) -> None:
         """Start a process for a later run."""
-        await cls("")._stand_ready()
+        await cls("").stand_ready()
 
-    async def _stand_ready(self) -> dict[str, Any]:
-        """Start a process, import the class there, and keep it for runs; return what `load` does."""
+    async def stand_ready(self) -> dict[str, Any]:
+        """Start a process, import the class there, and keep it for runs; return what `load` does.
+
+        Raises:
+            SetupError: as in `load`.
+            AgentTimeout: the import did not end in time.
+            AgentError: the import killed the process.
+        """
         where = started_in()
         try:
             await self.start()
@@ -248,7 +252,7 @@ class ChildAgent(ConnectedAgent):
                 raise MachineError(f"the agent's process ended before the agent's code ran: {error}{short}") from error
             raise
         if (setup := answer.get("setup")) is not None:
-            raise SetupError(_setup_words(self.location, setup))
+            raise SetupError(setup_words(self.location, setup))
         if (kind := answer.get("error")) is not None:
             text, at = answer.get("text"), answer.get("at")
             raise AgentError(in_words(str(kind), None if text is None else str(text), None if at is None else str(at)))
@@ -265,52 +269,6 @@ def child_class(location: Location) -> type[ChildAgent]:
 def may_fork(loaded: dict[str, Any]) -> bool:
     """Return whether a process may be forked, from its answer to `load`."""
     return loaded.get("why_not_forked") == ""
-
-
-def look(kind: type[ChildAgent]) -> dict[str, Any]:
-    """Import the class once, so that mistakes are found before the first exam; the process then stands ready for it.
-
-    Raises:
-        SetupError: as in `ChildAgent.load`, or because the import kills or hangs the process.
-    """
-    # On a thread, because the caller may be in an event loop.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            looking = thread.submit(lambda: asyncio.run(_look(kind)))
-        except RuntimeError as error:
-            raise SetupError(f"no process can be started for the agent: {error}. {MORE_THREADS}") from error
-        return looking.result()
-
-
-async def _look(kind: type[ChildAgent]) -> dict[str, Any]:
-    location = kind.location
-    try:
-        return await kind("")._stand_ready()
-    except AgentTimeout as error:
-        raise SetupError(f"{error}.") from None
-    except (AgentError, MachineError) as error:
-        raise SetupError(f"{location.module} cannot be imported with {location.python}: {error}.") from error
-
-
-def _setup_words(location: Location, facts: dict[str, Any]) -> str:
-    if "broken" in facts:
-        where, told, kind, at = location.module, "", str(facts["broken"]), None
-        if isinstance(line := facts.get("line"), int):
-            at = (str(facts.get("file") or location.module), line)
-            where = f"{where}:{line}" if at[0] == where else f"{where} ({at[0]}:{line})"
-        if kind in ("ImportError", "ModuleNotFoundError"):
-            told = hint(str(facts.get("missing") or ""), at)
-        if kind == "ModuleNotFoundError":
-            told = told or f" Install it into the agent's environment ({location.python})."
-        return f"{where} cannot be imported: {in_words(kind, facts.get('text'))}.{told}"
-    if "no_module" in facts:
-        meant = connector_meant(location.module, location.name)
-        return (
-            f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']}).{meant}"
-        )
-    return mistakes.in_words(facts, location.module, location.name, location.suffix)
 
 
 def _pickled(config: Mapping[str, Any]) -> str:

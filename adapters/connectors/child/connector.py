@@ -6,8 +6,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from viva.adapters.connectors.child.agent import child_class, look
+from viva.adapters.connectors.child.agent import child_class
 from viva.adapters.connectors.child.location import Location, split
+from viva.adapters.connectors.child.looking import look
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.connectors.python import check_file
 from viva.adapters.connectors.spec import class_of

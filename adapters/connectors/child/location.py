@@ -1,13 +1,17 @@
-"""The location of an agent for its own process, parsed from `file.py:Class@/path/to/venv`."""
+"""The location of an agent for its own process, parsed from `file.py:Class@/path/to/venv`, and mistakes in it."""
 
 from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from viva.adapters.connectors.spec import CHILD
+from viva.adapters import contract_messages as mistakes
+from viva.adapters.calls import in_words
+from viva.adapters.connectors.spec import CHILD, connector_meant
 from viva.errors import SetupError
+from viva.plugins.old_names import hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,28 @@ def find_python(path: str) -> str:
     if "/" not in path and (program := shutil.which(path)):
         return program
     raise SetupError(f"there is no virtual environment or interpreter {path}.")
+
+
+def setup_words(location: Location, facts: dict[str, Any]) -> str:
+    """Return in words what is wrong with the class at a location.
+
+    Args:
+        location: The location.
+        facts: What the agent's process found, as `adapters/inside` sends it.
+    """
+    if "broken" in facts:
+        where, told, kind, at = location.module, "", str(facts["broken"]), None
+        if isinstance(line := facts.get("line"), int):
+            at = (str(facts.get("file") or location.module), line)
+            where = f"{where}:{line}" if at[0] == where else f"{where} ({at[0]}:{line})"
+        if kind in ("ImportError", "ModuleNotFoundError"):
+            told = hint(str(facts.get("missing") or ""), at)
+        if kind == "ModuleNotFoundError":
+            told = told or f" Install it into the agent's environment ({location.python})."
+        return f"{where} cannot be imported: {in_words(kind, facts.get('text'))}.{told}"
+    if "no_module" in facts:
+        meant = connector_meant(location.module, location.name)
+        return (
+            f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']}).{meant}"
+        )
+    return mistakes.in_words(facts, location.module, location.name, location.suffix)

@@ -1,6 +1,6 @@
 """One program in a process of its own: starts it, writes to its stdin, reads its stdout, and ends all it started.
 
-Its supervisor is the one of agents' classes (`process.py`), which also reads its stderr, so that no flood there can
+Its supervisor is the one of agents' classes (`supervised.py`), which also reads its stderr, so that no flood there can
 block the program. It dies with Viva.
 """
 
@@ -14,8 +14,8 @@ import select
 import sys
 from typing import Self
 
-from viva.adapters.connectors.child.process import NOTICE_SECONDS, ChildEnded, ChildProcess
 from viva.adapters.connectors.child.spawn import ProgramStart, Spawned
+from viva.adapters.connectors.child.supervised import NOTICE_SECONDS, ChildEnded, SupervisedProcess
 from viva.adapters.inside.supervisor import TERMINATE
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError
@@ -25,7 +25,7 @@ PART = 1 << 16
 SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
-class Program(ChildProcess):
+class Program(SupervisedProcess):
     """A running program. Make it with `run`, and `end` it, or at least `abandon` it."""
 
     def __init__(self, spawned: Spawned) -> None:
@@ -42,7 +42,7 @@ class Program(ChildProcess):
             MachineError: the system has no process, thread, memory or file left for it.
             AgentError: its file cannot be run.
         """
-        program = await cls._start(sys.executable, memory_mb, start)
+        program = await cls.start(sys.executable, memory_mb, start)
         try:
             await program._begin(start)
         except BaseException:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.adapters.connectors.child.leftovers import MARK
-from viva.adapters.connectors.child.process import UP_SECONDS, ChildEnded, ChildProcess
+from viva.adapters.connectors.child.process import ChildProcess
 from viva.adapters.connectors.child.spawn import TRACE_PARENT, Spawned, environment, fork, starting
+from viva.adapters.connectors.child.supervised import UP_SECONDS, ChildEnded
 from viva.errors import AgentError, SetupError
 
 MOST_AGENTS = 8

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from viva.adapters.connectors.child.process import NOTICE_SECONDS
 from viva.adapters.connectors.child.program import Program
+from viva.adapters.connectors.child.supervised import NOTICE_SECONDS
 from viva.adapters.connectors.command.lines import (
     HELLO,
     SHOWN,

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.viva.viva_command import in_this_process
-from viva.cli.commands import judge, replay
+from viva.cli.commands import judge
+from viva.cli.replaying import printed
 from viva.journal.line_checksum import seal
 from viva.journal.lines import FILE
 
@@ -32,7 +33,7 @@ def open_runs(folder: Path, number: int = RUNS) -> Path:
 def test_replay_prints_the_first_of_many_runs_and_says_how_to_choose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "MOST_PRINTED", 10)
+    monkeypatch.setattr(printed, "MOST_PRINTED", 10)
     open_runs(tmp_path / "j")
     done = in_this_process("replay", "j", cwd=tmp_path)
     assert (done.returncode, done.stdout.count("hello")) == (0, 10)

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tests.viva.conftest import Desk, point
 from tests.viva.viva_command import clean_environment, start_viva
-from viva.cli.commands.replay import print_run
+from viva.cli.replaying.printed import print_run
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import StoredRun
 from viva.records.codec import decode, encode

@@ -12,7 +12,7 @@ from viva.errors import SetupError, SharedSetupError
 from viva.exam.forking.states import stored_state
 from viva.examiner import Examiner
 from viva.examiner.continuing import ContinuingExaminer
-from viva.examiner.conversation import ExaminerError
+from viva.examiner.examiner import ExaminerError
 from viva.journal.kept_files import names_in, read_sound
 from viva.journal.reader import StoredRun
 from viva.journal.writer import JournalWriter, encode_data

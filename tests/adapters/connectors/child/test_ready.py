@@ -222,7 +222,7 @@ async def test_a_ready_process_that_was_killed_is_replaced_and_no_run_blamed(fil
 async def test_a_ready_process_that_hangs_is_replaced_and_no_run_blamed(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viva.adapters.connectors.child.process.UP_SECONDS", 0.5)
+    monkeypatch.setattr("viva.adapters.connectors.child.supervised.UP_SECONDS", 0.5)
     agent = loaded(file)
     before = await opened(agent)
     os.kill(imports(file)[0], signal.SIGSTOP)

@@ -1,0 +1,74 @@
+"""What an agent meets beside the examiner in one run: what `pre_command` prepares, and the MCP servers of the case."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.contract import AgentArguments
+from viva.adapters.environment import EnvironmentLog
+from viva.adapters.mcp_servers.offered import OfferedServers, servers_of
+from viva.cases import Case
+from viva.cases.mcp_servers.reader import OFFER
+from viva.exam.attempt.exam_run import ExamRun
+from viva.exam.pre_commands import run_pre_commands
+from viva.records.copies import changed
+from viva.records.transcript import SERVERS, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnvironment:
+    """What one run's agent is constructed with, and what the harness sees of it beside its replies."""
+
+    case: Case
+    arguments: AgentArguments
+    """The arguments of the agent, which name the MCP servers."""
+    log: EnvironmentLog
+    """Takes the steps that the harness sees itself."""
+    servers: OfferedServers
+
+    def end(self) -> None:
+        """Refuse calls from now on: the conversation has ended, and what the agent does later is in no round."""
+        self.servers.end()
+
+    def described(self, transcript: Transcript) -> Transcript:
+        """Return the transcript with the tools of the servers and the notes on them, which are complete at their end.
+
+        Args:
+            transcript: The conversation, as it ended.
+        """
+        if not self.case.mcp:
+            return transcript
+        servers = self.servers
+        return changed(
+            transcript,
+            attributes={**transcript.attributes, SERVERS: {name: list(tools) for name, tools in servers.names.items()}},
+            tools=(*transcript.tools, *servers.tools),
+            notes=(*transcript.notes, *servers.notes),
+        )
+
+
+@asynccontextmanager
+async def environment_of(run: ExamRun, agent: LoadedAgent, workspace: Path) -> AsyncIterator[RunEnvironment]:
+    """Run the case's `pre_command` and start its MCP servers; they end with the context.
+
+    Args:
+        run: The run; it must have a case.
+        agent: The agent that is to meet them.
+        workspace: The folder for the agent's files.
+
+    Raises:
+        SetupError: a command failed, or a server did not start; nothing has been said to the agent.
+    """
+    case, options = run.case, run.resources.options
+    assert case is not None
+    await run_pre_commands(case, agent.python, options.pre_command_seconds)
+    log = EnvironmentLog()
+    async with servers_of(case, log) as servers:
+        config = {**(case.config_var or {}), OFFER: list(servers.config)} if servers.config else case.config_var
+        app_dir = options.app_dir or case.app_dir
+        arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose)
+        yield RunEnvironment(case, arguments, log, servers)
