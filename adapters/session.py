@@ -30,6 +30,7 @@ from viva.adapters.machine import check_machine
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
+from viva.adapters.unanswered import reply_so_far
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
 from viva.records.redact import Keys
@@ -96,9 +97,17 @@ class AgentSession:
 
         Raises:
             AgentTimeout: the agent did not reply within `seconds`.
-            AgentError: the agent raised an exception, or returned something that is not a reply.
+            AgentError: the agent raised an exception, or returned something that is not a reply. It has `so_far` where
+                the adapter tells what the agent did before.
             SetupError: the workspace could not be made, or this machine lacks resources; not the agent's fault.
         """
+        try:
+            return await self._reply(message, seconds)
+        except AgentError as error:
+            error.so_far = await reply_so_far(self, self._keys)
+            raise
+
+    async def _reply(self, message: str, seconds: float) -> Reply:
         until, gone = time.monotonic() + seconds, ""
         try:
             if self._thread is None:
