@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from viva.adapters.agent_state import reply_so_far
 from viva.adapters.calls import TimeoutLeft, abandon, called, describe, within
 from viva.adapters.contract import (
     AgentArguments,
@@ -30,7 +31,6 @@ from viva.adapters.machine import check_machine
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
-from viva.adapters.unanswered import reply_so_far
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
 from viva.records.redact import Keys

@@ -1,4 +1,4 @@
-"""Nobody gets a point for a call that the server of the case never saw, and whoever calls rightly needs no words.
+"""Nobody gets a point for a call that the server of the case never saw, and an agent that calls rightly needs no words.
 
 The case is the example `order_desk`. Three agents claim the call in words, claim it as a step of their own, or make it
 and say nothing of it; each is reached in five ways, and judged by code and by a model that believes everything.
