@@ -1,8 +1,13 @@
-"""The state of an agent between two messages, if its adapter offers it: saved after a round, loaded before the first.
+"""What an adapter may offer beside replies: the agent's state, and what it did for a message that it did not answer.
+
+The state is that between two messages: saved after a round, loaded before the first.
 
 An adapter offers it by two methods, plain or async: `save_state()` returns JSON data, and `load_state(state)` continues
 from it in a new object, before the first message. An agent that cannot, although its adapter has the methods, returns
 None from `save_state`, and raises NotImplementedError in `load_state`.
+
+What the agent did before it failed, or was too late, it tells by `reply_so_far()`, plain or async. It returns a Reply
+with the steps and the usage since its last reply, or None.
 """
 
 from __future__ import annotations
@@ -10,15 +15,19 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
+from viva.adapters.contract import as_reply
 from viva.adapters.inside.states import UnfitState, offers_state, state_text
 from viva.errors import AgentError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.redact import Keys
+from viva.records.transcript import Reply
 
+SO_FAR_SECONDS = 2.0
+"""Maximum duration of asking an agent that has just failed what it did."""
 STATE_SECONDS = 20.0
 """Maximum duration of saving or loading a state."""
 
-__all__ = ["STATE_SECONDS", "load_state", "offers_state", "read_state", "save_state"]
+__all__ = ["STATE_SECONDS", "load_state", "offers_state", "read_state", "reply_so_far", "save_state"]
 
 
 class StatefulSession(Protocol):
@@ -66,6 +75,22 @@ async def load_state(session: StatefulSession, state: Any, seconds: float = STAT
     except NotImplementedError:
         return False
     return True
+
+
+async def reply_so_far(session: StatefulSession, keys: Keys) -> Reply | None:
+    """Return what the agent did since its last reply; None if it does not tell.
+
+    Args:
+        session: A session in which a reply has just failed.
+        keys: Keys that no reply may show.
+    """
+    try:
+        if not callable(getattr(session.agent, "reply_so_far", None)):
+            return None
+        answer = await session.call("reply_so_far", seconds=SO_FAR_SECONDS)
+        return None if answer is None else as_reply(answer, keys)
+    except Exception:  # also of a property of the agent's own; what it failed with before is what counts
+        return None
 
 
 def read_state(content: bytes) -> Any:

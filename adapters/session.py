@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from viva.adapters.agent_state import reply_so_far
 from viva.adapters.calls import TimeoutLeft, abandon, called, describe, within
 from viva.adapters.contract import (
     AgentArguments,
@@ -93,9 +94,17 @@ class AgentSession:
 
         Raises:
             AgentTimeout: the agent did not reply within `seconds`.
-            AgentError: the agent raised an exception, or returned something that is not a reply.
+            AgentError: the agent raised an exception, or returned something that is not a reply. It has `so_far` where
+                the adapter tells what the agent did before.
             SetupError: the workspace could not be made, or this machine lacks resources; not the agent's fault.
         """
+        try:
+            return await self._reply(message, seconds)
+        except AgentError as error:
+            error.so_far = await reply_so_far(self, self._keys)
+            raise
+
+    async def _reply(self, message: str, seconds: float) -> Reply:
         until, gone = time.monotonic() + seconds, ""
         try:
             if self._thread is None:

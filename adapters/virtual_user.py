@@ -21,6 +21,9 @@ class VirtualUser:
     A subclass may also have `save_state()`, which returns the agent's present state as JSON data, and
     `load_state(state)`, which continues from one in a new object, before the first message; both plain or async. None
     from the first, and NotImplementedError from either, say that there is no state.
+
+    And it may have `reply_so_far()`, plain or async, which is called when a reply failed or came too late. It returns a
+    Reply with the steps and the usage until then, or None.
     """
 
     # On the class, for subclasses that do not call `super().__init__`; the names avoid clashes with subclasses.

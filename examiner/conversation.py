@@ -31,8 +31,8 @@ REPLY_SECONDS = 300.0
 KICK_OFF = "I am ready. What can I do for you?"
 """The first message that the examiner sees, as if the agent had sent it."""
 
-
 _NO_LIMIT = contextlib.nullcontext()
+_NOTHING = Reply("")
 
 
 class AgentStuck(Exception):
@@ -209,22 +209,23 @@ async def _round(
     examiner_usage: Usage,
 ) -> tuple[Round, StopReason | None]:
     number, started, began = len(state.rounds) + 1, time.time(), time.monotonic()
-    stop, error, reply = None, None, None
+    stop, error, reply, known = None, None, None, _NOTHING
     try:
-        reply = await agent.reply(message, min(limits.reply_seconds, state.seconds_left(limits)))
-    except AgentTimeout as raised:
-        stop, error = StopReason.TIMEOUT, str(raised)
+        reply = known = await agent.reply(message, min(limits.reply_seconds, state.seconds_left(limits)))
     except AgentError as raised:
-        stop, error = StopReason.TARGET_ERROR, str(raised)
+        stop = StopReason.TIMEOUT if isinstance(raised, AgentTimeout) else StopReason.TARGET_ERROR
+        error = str(raised)
+        known = raised.so_far if isinstance(raised.so_far, Reply) else _NOTHING
     round_ = Round(
         number,
         message,
         # TaskWeaver makes the error the agent's last turn. Here it is none: a check would read it as the agent's words.
+        # Nor are these what it had said so far.
         None if reply is None else reply.text,
-        () if reply is None else reply.steps,
+        known.steps,
         images=() if reply is None else reply.images,
         error=error,
-        usage=NO_USAGE if reply is None else reply.usage,
+        usage=known.usage,
         examiner_usage=examiner_usage,
         started=started,
         examiner_seconds=examiner_seconds,

@@ -38,6 +38,8 @@ class AgentError(Exception):
         super().__init__(words)
         self.unavailable = unavailable
         """Whether the agent could not be reached: its address, its key or its model's name may be wrong."""
+        self.so_far: object = None
+        """The `Reply` with what the agent did before it failed, without an answer; None if that is not known."""
 
 
 class AgentTimeout(AgentError):

@@ -75,6 +75,14 @@ class ReplayAgent(VirtualUser):
         self._given += 1
         if round_.error is not None:
             raise AgentError(round_.error)
+        return self._stored(round_)
+
+    async def reply_so_far(self) -> Reply | None:
+        """Return what the agent had done when it failed in this round."""
+        round_ = self.rounds[self._given - 1] if self._given else None
+        return None if round_ is None or round_.error is None else self._stored(round_)
+
+    def _stored(self, round_: Round) -> Reply:
         steps = tuple(replace(step, images=self._images(step.images)) for step in round_.steps)
         return Reply(round_.agent or "", steps, round_.usage, self._images(round_.images))
 

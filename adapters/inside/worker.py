@@ -30,11 +30,13 @@ from .states import UnfitState, offers_state, state_text
 from .surroundings import Noted, set_memory_limit
 from .wire import LIMIT, receive, send
 
+ASIDE = ("close", "reply_so_far")
+"""The requests that are answered even if the agent hangs."""
 _getpid, _exit, _loads = os.getpid, os._exit, json.loads
 
 
 class AgentServer:
-    """Serves `load`, `make`, `reply`, `save_state`, `load_state` and `close`."""
+    """Serves `load`, `make`, `reply`, `reply_so_far`, `save_state`, `load_state` and `close`."""
 
     def __init__(self, descriptor: int, memory: int | None, files: int | None) -> None:
         self.descriptor = descriptor
@@ -108,7 +110,7 @@ class AgentServer:
             request = receive(self.descriptor)
             if request is None:
                 return  # Viva is gone, which the supervisor knows too
-            if request["do"] == "close" and self.busy and self.loop is None:
+            if request["do"] in ASIDE and self.busy and self.loop is None:
                 self.answer(request)  # the main thread hangs: closing the agent from here may free it
             else:
                 self.post(request)
@@ -118,7 +120,7 @@ class AgentServer:
         self.begin_listening(first)
         while True:
             request = self.requests.get()
-            self.busy = True
+            self.busy = request["do"] not in ASIDE
             self.answer(request)
 
     def answer(self, request: dict[str, Any]) -> None:
@@ -129,7 +131,7 @@ class AgentServer:
             frame = self.frame(request, result)
         except BaseException as error:
             frame = self.failure(request, error)
-        self.busy = self.busy and request["do"] == "close"
+        self.busy = self.busy and request["do"] in ASIDE
         self.put(frame)
 
     def awaited(self, work: Any) -> Any:
@@ -202,7 +204,8 @@ class AgentServer:
         rules.check_agent(self.agent, stand_ins.VirtualUser)
         self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
         folder = rules.workspace(self.agent, given["workspace"], self.tell)
-        return {"workspace": folder, "stateful": offers_state(self.agent)}
+        tells = callable(getattr(self.agent, "reply_so_far", None))
+        return {"workspace": folder, "stateful": offers_state(self.agent), "tells": tells}
 
     @staticmethod
     def tell(agent: Any, workspace: Any) -> None:
@@ -211,6 +214,9 @@ class AgentServer:
     def reply(self, request: dict[str, Any]) -> Any:
         keywords = {"verbose": request["verbose"]} if self.verbose else {}
         return self.agent.get_reply_from_agent(request["message"], **keywords)
+
+    def reply_so_far(self, request: dict[str, Any]) -> Any:
+        return self.agent.reply_so_far()
 
     def save_state(self, request: dict[str, Any]) -> Any:
         return self.agent.save_state()
@@ -223,7 +229,7 @@ class AgentServer:
         return None if close is None else close()
 
     def frame(self, request: dict[str, Any], result: Any) -> bytes:
-        if request["do"] == "reply":
+        if request["do"] == "reply" or (request["do"] == "reply_so_far" and result is not None):
             body = encode_reply(request["n"], result)
         elif request["do"] == "save_state":
             body = encode({"state": None if result is None else state_text(result), "n": request["n"]})

@@ -246,6 +246,10 @@ class A2aAgent(VirtualUser):
         words = f"the agent at {self.url} failed: {redact(one_line(str(fault), 400))}{hint}"
         return AgentError(words, unavailable=is_unreachable(cause))
 
+    async def reply_so_far(self) -> Reply:
+        """Return what the agent said while it worked on a task that failed or took too long."""
+        return Reply("", tuple(self._steps), Usage(retries=self._retries, reported=False))
+
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()

@@ -117,6 +117,10 @@ class AcpAgent(ConnectedAgent):
         self._busy = False
         return self._log.take(answer.get("stopReason"), answer)
 
+    async def reply_so_far(self) -> Reply:
+        """Return what the agent reported in a turn that failed or took too long."""
+        return self._log.take_so_far()
+
     async def save_state(self) -> dict[str, Any] | None:
         """Return what `load_state` continues from; None if the agent can neither fork nor load sessions."""
         return None if self._session is None else await self._session.save()

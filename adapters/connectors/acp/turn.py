@@ -114,6 +114,15 @@ class TurnLog:
         self._begin()
         return reply
 
+    def take_so_far(self) -> Reply:
+        """Return what was reported of a turn that has not ended, and begin anew."""
+        self._turn += 1
+        steps = tuple(map(_finished, self._drafts))
+        reply = Reply(self.text, steps, self.usage.of_turn(None)[0], tuple(self._images))
+        self._number = 0
+        self._begin()
+        return reply
+
     def kind_of(self, call: object) -> str | None:
         """Return the kind of a tool call that was reported; None if it is not known."""
         draft = self._calls.get(call) if isinstance(call, str) else None

@@ -58,6 +58,8 @@ class ChildAgent(ConnectedAgent):
         """Whether the end of its process has been reported."""
         self._stateful = False
         """Whether the agent offers its state."""
+        self._tells = False
+        """Whether the agent tells what it did for a message that it did not answer."""
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
@@ -83,6 +85,7 @@ class ChildAgent(ConnectedAgent):
                     await self._load_here(where)
                 made = await self._ask("make", **self._arguments)
                 folder, self._stateful = made.get("workspace"), made.get("stateful") is True
+                self._tells = made.get("tells") is True
             if not isinstance(folder, str | None):
                 raise AgentError("its process sent a workspace that is not a path")
         except BaseException as error:
@@ -166,16 +169,16 @@ class ChildAgent(ConnectedAgent):
         Raises:
             AgentError: the agent raised an exception, its process died, or it did not return a reply.
         """
-        answer = await self._ask("reply", message=message, verbose=verbose)
-        text = answer.get("text")
-        if isinstance(text, str):
-            return text
-        if "observed" in answer:
-            return read_observed(answer["observed"])
-        try:
-            return decode(Reply, answer.get("reply"))
-        except ValueError as error:
-            raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
+        return _read_reply(await self._ask("reply", message=message, verbose=verbose))
+
+    async def reply_so_far(self) -> str | Reply | None:
+        """Return what the agent tells of a message that it did not answer; None if it does not.
+
+        Raises:
+            AgentError: it failed, too, or its process has ended.
+        """
+        answer = await self._ask("reply_so_far") if self._tells else {}
+        return _read_reply(answer) if answer.keys() & {"reply", "observed"} else None
 
     async def save_state(self) -> Any:
         """Return the agent's present state; None if it offers none.
@@ -259,6 +262,18 @@ class ChildAgent(ConnectedAgent):
         if (words := answer.get("words")) is not None:
             raise AgentError(str(words))
         return answer
+
+
+def _read_reply(answer: Mapping[str, Any]) -> str | Reply:
+    text = answer.get("text")
+    if isinstance(text, str):
+        return text
+    if "observed" in answer:
+        return read_observed(answer["observed"])
+    try:
+        return decode(Reply, answer.get("reply"))
+    except ValueError as error:
+        raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
 
 
 def child_class(location: Location) -> type[ChildAgent]:

@@ -21,8 +21,9 @@ FAILURE = frozenset({"n", "error", "text", "at", "words"})
 ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "file", "old_import", "why_not_forked", "setup"}),
     "begin_run": frozenset[str](),
-    "make": frozenset({"workspace", "stateful", "setup"}),
+    "make": frozenset({"workspace", "stateful", "tells", "setup"}),
     "reply": frozenset({"reply", "observed"}),
+    "reply_so_far": frozenset({"reply", "observed"}),
     "save_state": frozenset({"state", "offered"}),
     "load_state": frozenset({"offered"}),
     "close": frozenset[str](),
@@ -63,13 +64,13 @@ class ChildProcess(SupervisedProcess):
         self._answer = expected = self._loop.create_future()
         body = json.dumps({"n": self._number, "do": do, **request}).encode()
         self._loop.add_reader(self._data, self._on_data)
-        self.busy = self._torn = True
+        before, self.busy, self._torn = self.busy, True, True
         try:
             with contextlib.suppress(OSError):  # a notice will say how it ended
                 await self._loop.sock_sendall(self._data, len(body).to_bytes(4, "big") + body)
             self._torn = False
             answer: dict[str, Any] = await expected
-            self.busy = False
+            self.busy = before and do == "reply_so_far"
         finally:
             if self._answer is expected:
                 self._answer = None

@@ -41,9 +41,14 @@ class JsonLinesAgent(ProgramAgent):
         self._received = bytearray()
         self._unsent: asyncio.Task[None] | None = None
         """Writes the rest of a message that did not fit into the pipe at once."""
-        self._progress = ""
+        self._answer: PartialReply | None = None
+        """What the program has said of a reply that is not complete."""
         self.offers: dict[str, Any] = {}
         """What the program said in answer to the greeting."""
+
+    async def reply_so_far(self) -> Reply | None:
+        """Return the steps of a reply that is not complete."""
+        return None if self._answer is None else self._answer.so_far()
 
     async def save_state(self) -> Any:
         """Return the program's state; None if it did not say that it has one."""
@@ -74,12 +79,12 @@ class JsonLinesAgent(ProgramAgent):
     async def _converse(self, program: Program, message: str) -> Reply:
         about = self._about() if self._messages == 1 and not self.plan.keys.hello else {}
         number = await self._send(program, {"message": message, **about})
-        answer = PartialReply(number)
+        answer = self._answer = PartialReply(number)
         while True:
             found = await self._next(program, number)
             reply = take(found, answer)
-            self._progress = answer.progress
             if reply is not None:
+                self._answer = None
                 return reply
 
     async def _ask(self, request: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -186,7 +191,8 @@ class JsonLinesAgent(ProgramAgent):
 
     def so_far(self) -> str:
         """Return its last line of progress, and the beginning of a line that has no end."""
-        words = f"; its last progress: {one_line(self._progress, SHOWN)}" if self._progress else ""
+        progress = "" if self._answer is None else self._answer.progress
+        words = f"; its last progress: {one_line(progress, SHOWN)}" if progress else ""
         begun = quoted(bytes(self._received[: 4 * SHOWN])) if self._received.strip() else ""
         return f"{words}; its line has no end yet: {begun}" if begun else words
 

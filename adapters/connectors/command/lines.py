@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -33,6 +34,14 @@ class PartialReply:
     steps: list[dict[str, Any]] = field(default_factory=list)
     progress: str = ""
     """The last word of progress."""
+
+    def so_far(self) -> Reply:
+        """Return the steps as a reply without words; one that has not the form of a step is left out."""
+        kept: list[Step] = []
+        for step in self.steps:
+            with contextlib.suppress(ValidationError):
+                kept.append(decode(Step, step))
+        return Reply("", tuple(kept))
 
 
 def read_line(line: bytes) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class ClaudeAgent(FrameworkAgent):
         """The session's totals by model before this message; Claude Code reports totals."""
         self.cost = 0.0
         self.turns = TurnSteps()
+        self.failed: Reply | None = None
+        """What was done in a turn that Claude Code ended as failed."""
 
     def _servers(self, target: Any) -> dict[str, Any]:
         """Return the options with the MCP servers of the case, whose tools are then permitted."""
@@ -83,8 +85,16 @@ class ClaudeAgent(FrameworkAgent):
         usage = self._usage(result)
         text, steps = self.turns.take()
         if result.is_error or result.subtype != "success":
+            self.failed = Reply("", steps, usage)
             raise RuntimeError(self._failure(result, text))
         return Reply(result.result if isinstance(result.result, str) else text, steps, usage)
+
+    async def reply_so_far(self) -> Reply | None:
+        """Return the steps of the turn that failed or took too long; its cost is known if it has ended."""
+        if self.failed is not None:
+            return self.failed
+        calls = self.turns.calls
+        return Reply("", self.turns.take()[1], Usage(calls=calls, reported=False))
 
     async def close(self) -> None:
         """End the session and its process."""

@@ -75,6 +75,10 @@ class CopilotAgent(FrameworkAgent):
         text = said if isinstance(said, str) else ""
         return ObservedReply(text, "copilot", tuple(self.events), self.number)
 
+    async def reply_so_far(self) -> ObservedReply:  # type: ignore[override]
+        """Return the events of the turn that failed or took too long."""
+        return ObservedReply("", "copilot", tuple(self.events), self.number)
+
     async def close(self) -> None:
         """End the session; the client is closed by the function that opened it."""
         await self.session.disconnect()

@@ -42,18 +42,21 @@ class PydanticAIAgent(FrameworkAgent):
         """The steps of tool calls without a result."""
         self.waiting: Any = None
         """The tool calls that wait for the user."""
+        self.captured: list[Any] = []
+        """The messages of a run that has not ended, with those before it."""
 
     async def answer(self, message: str) -> Reply:
         more: dict[str, Any] = {}
         if (made := self._made_dependencies()) is not None:
             more["deps"] = made
-        if self.waiting is None:
-            result = await self.agent.run(message, message_history=self.history, **more)
-        else:
-            results = _results(self.waiting, message)
-            result = await self.agent.run(message_history=self.history, deferred_tool_results=results, **more)
-        before, self.history = self.history, list(result.all_messages())
-        self._note(result, before)
+        with importlib.import_module("pydantic_ai").capture_run_messages() as self.captured:
+            if self.waiting is None:
+                result = await self.agent.run(message, message_history=self.history, **more)
+            else:
+                results = _results(self.waiting, message)
+                result = await self.agent.run(message_history=self.history, deferred_tool_results=results, **more)
+        before, self.history, self.captured = self.history, list(result.all_messages()), []
+        self._note(self.history[len(before) :], before, getattr(result, "_output_tool_name", None))
         output = result.output
         self.waiting = output if hasattr(output, "approvals") and hasattr(output, "calls") else None
         if self.waiting is not None:
@@ -70,9 +73,13 @@ class PydanticAIAgent(FrameworkAgent):
         offered = {name: getattr(self, name) for name in rules.OFFERED}
         return offered if kind is dict else kind(**rules.arguments(kind, offered))
 
-    def _note(self, result: Any, before: list[Any]) -> None:
+    def note_unanswered(self) -> None:
+        """Note the model calls and tool calls of a run that failed or took too long."""
+        captured, self.captured = self.captured, []
+        self._note(captured[len(self.history) :], self.history, None)
+
+    def _note(self, new: list[Any], before: list[Any], output_tool: Any) -> None:
         """Note the model calls and tool calls of one run."""
-        output_tool = getattr(result, "_output_tool_name", None)
         calls = {
             part.tool_call_id: (part, message.timestamp)
             for message in before
@@ -80,7 +87,7 @@ class PydanticAIAgent(FrameworkAgent):
             if part.part_kind == "tool-call" and hasattr(message, "timestamp")
         }
         drafts = self.unfinished
-        for message in self.history[len(before) :]:
+        for message in new:
             if message.kind == "response":
                 self._note_response(message, calls, drafts, output_tool)
                 continue

@@ -18,6 +18,8 @@ class TaskWeaverAgent(FrameworkAgent):
         self.workspace = self.session.execution_cwd
         self.count = 0
         """Steps so far."""
+        self.failed: Reply | None = None
+        """What was done in a round that TaskWeaver ended as failed."""
         self.heard: list[str] = []
         """Errors of the present round; TaskWeaver keeps them out of the round itself."""
 
@@ -26,12 +28,17 @@ class TaskWeaverAgent(FrameworkAgent):
         self.heard.clear()
         round_ = self.session.send_message(message, event_handler=self)
         if round_.state == "failed":
+            self.failed = Reply("", steps_of(list(round_.post_list), self.count), Usage(reported=False))
             raise RuntimeError(f"TaskWeaver failed: {self._why()}")
         posts = list(round_.post_list)
         steps = steps_of(posts, self.count)
         self.count += len(steps)
         # TaskWeaver does not say how many tokens its models took.
         return Reply(posts[-1].message, steps, Usage(reported=False))
+
+    def reply_so_far(self) -> Reply | None:  # type: ignore[override]
+        """Return the posts of a round that failed; one that goes on tells none."""
+        return self.failed
 
     def handle(self, event: Any) -> None:
         """Take one event of the session, as TaskWeaver's `SessionEventHandler` does."""

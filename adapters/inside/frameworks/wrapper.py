@@ -58,6 +58,14 @@ class FrameworkAgent:
         reply = answer if isinstance(answer, Reply) else Reply(answer)
         return Reply(reply.text, self.steps.take(), reply.usage, reply.images)
 
+    def note_unanswered(self) -> None:
+        """Note what is known of a message that was not answered, where that is not noted at once."""
+
+    async def reply_so_far(self) -> Reply | None:
+        """Return the steps since the last reply, which failed or came too late."""
+        self.note_unanswered()
+        return Reply("", self.steps.take_rest())
+
 
 class Steps:
     """Notes steps as they begin and end, in the order in which they begin."""
@@ -99,6 +107,11 @@ class Steps:
         drafts = [draft for draft in self._drafts if not any(draft is other for other in held)]
         self._drafts, self._held = held, []
         return tuple(Step(**draft) for draft in drafts)
+
+    def take_rest(self) -> tuple[Step, ...]:
+        """Return the steps since the last time, also those that wait for the user: there is no later reply."""
+        self._held = []
+        return self.take()
 
 
 def usage_of(given: Any, made: Any, cached: Any = None, reasoning: Any = None, written: Any = None) -> Usage:
