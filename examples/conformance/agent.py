@@ -93,3 +93,15 @@ class OwnProcess(Agent):
     def offspring(self, _):
         sleeping = "import time; time.sleep(600)"
         return str(subprocess.Popen([sys.executable, "-c", sleeping], start_new_session=True).pid)
+
+
+class Model(OwnProcess):
+    """The model behind an agent of a framework: it is told the whole conversation, and remembers nothing itself."""
+
+    def answer(self, said):
+        said = [text.removeprefix("conformance: ") for text in said]
+        self.noted = [text.removeprefix("note ") for text in said if text.startswith("note ")]
+        return self.get_reply_from_agent(said[-1])
+
+    def note(self, _):
+        return "noted"

@@ -17,17 +17,24 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # one packet for each response: small ones that follow each other wait 40 ms for each other
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = [each["content"].removeprefix(PREFIX) for each in asked["messages"] if each["role"] == "user"]
+        said = self.said(json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "null"))
+        if said is None:
+            return None
         word, _, rest = said[-1].partition(" ")
         if word == "exception":
             return self.send(400, json.dumps({"error": {"message": rest}}).encode())
         if word == "garbage":
-            return self.send(200, b'{"choices": [{"message": {"role": "assistant", "content": "\xff\xfe\x80"}}]}')
+            return self.send(200, json.dumps(self.answer("garbage", said)).encode().replace(b"garbage", b"\xff\xfe\x80"))
         if word == "cut":
             return self.cut()
-        message = {"role": "assistant", "content": self.reply(word, rest, said)}
-        return self.send(200, json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
+        return self.send(200, json.dumps(self.answer(self.reply(word, rest, said), said)).encode())
+
+    def said(self, asked):
+        """What the user has said in this conversation."""
+        return [each["content"].removeprefix(PREFIX) for each in asked["messages"] if each["role"] == "user"]
+
+    def answer(self, text, said):
+        return {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
 
     def reply(self, word, rest, said):
         if word == "hang":
@@ -45,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", "1000")
         self.end_headers()
-        self.wfile.write(b'{"choices": [{"message": {"content": "half a')
+        self.wfile.write(json.dumps(self.answer("half a", [""])).encode()[:-8])
         self.close_connection = True
 
     def send(self, status, body):
@@ -64,7 +71,11 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 100
 
 
-if __name__ == "__main__":
-    server = Server(("127.0.0.1", int(sys.argv[1]) if sys.argv[1:] else 0), Handler)
-    print(f"http://127.0.0.1:{server.server_port}/v1#conformance", flush=True)
+def serve(handler, spec):
+    server = Server(("127.0.0.1", int(sys.argv[1]) if sys.argv[1:] else 0), handler)
+    print(spec.format(f"http://127.0.0.1:{server.server_port}"), flush=True)
     server.serve_forever()
+
+
+if __name__ == "__main__":
+    serve(Handler, "{}/v1#conformance")
