@@ -62,7 +62,7 @@ async def save_state(session: StatefulSession, seconds: float = STATE_SECONDS) -
 
 
 async def load_state(session: StatefulSession, state: Any, seconds: float = STATE_SECONDS) -> bool:
-    """Give a new agent a state to continue from, before its first message; return False if it offers that to nobody.
+    """Give a new agent a state to continue from, before its first message; return False if it cannot load one.
 
     Raises:
         AgentTimeout: loading took too long.

@@ -186,7 +186,7 @@ def as_reply(answer: object, keys: Keys) -> Reply:
 
 
 def _as_its_own(step: Step) -> Step:
-    """Return a step as one that the agent reports, under an id that no step of the environment has."""
+    """Return a step as one that the agent reports, under an id that no environment step has."""
     if step.recorded_by == AGENT and not step.id.startswith(ENVIRONMENT_ID):
         return step
     return changed(step, recorded_by=AGENT, id=f"agent:{step.id}" if step.id.startswith(ENVIRONMENT_ID) else step.id)

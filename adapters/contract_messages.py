@@ -9,7 +9,7 @@ from typing import Any
 NO_METHOD = (
     "{} has no get_reply_from_agent(message) method, so it cannot be examined{}. See `viva docs write-an-adapter`."
 )
-KNOWN = ", and is none of the objects that are examined as they are ({})"
+KNOWN = ", and is not one of the framework objects that need no adapter ({})"
 WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See `viva docs write-an-adapter`."
 
 
@@ -31,8 +31,8 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
     if "needs" in facts:
         return f"{name or 'the object'} in {module or 'your code'} cannot be examined as it is: {facts['needs']}."
     return (
-        f"{name} in {module} is not a class or function that can make an agent, nor one of the objects that are "
-        f"examined as they are ({facts.get('known')}); it is a {facts.get('kind')}. See `viva docs agents`."
+        f"{name} in {module} is not a class or function that can make an agent, nor one of the framework "
+        f"objects that need no adapter ({facts.get('known')}); it is a {facts.get('kind')}. See `viva docs agents`."
     )
 
 

@@ -1,6 +1,6 @@
 """Keeps the steps that the harness itself saw during a run, until the conversation puts them into a round.
 
-This is the only way to a step of the environment: whatever an agent returns is reset by `contract.as_reply`.
+Environment steps are made nowhere else: `contract.as_reply` resets whatever an agent returns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STILL_RUNNING = "it had not returned when the agent's turn ended"
 class EnvironmentLog:
     """The steps of one run that the harness saw itself. Any thread may add one.
 
-    Whoever serves something to an agent asks for `has_room` first and refuses to serve where there is none, so that
+    Code that serves an agent checks `has_room` first and refuses if there is none, so that
     nothing is done that is not recorded.
     """
 
@@ -74,14 +74,14 @@ class EnvironmentLog:
             self._keep(number, changed(step, **outcome))
 
     async def take(self) -> tuple[Step, ...]:
-        """Return the steps since the last call, ordered by their start; calls that go on are awaited briefly."""
+        """Return the steps since the last call, ordered by their start; calls in progress are awaited briefly."""
         until = time.monotonic() + SETTLE_SECONDS
         while self._running and time.monotonic() < until:  # noqa: ASYNC110 (they end in another thread)
             await asyncio.sleep(0.005)
         return self.take_now()
 
     def take_now(self) -> tuple[Step, ...]:
-        """Return the same without waiting; calls that go on end here, as far as the transcript is concerned."""
+        """Return the same without waiting; calls in progress end here, as far as the transcript is concerned."""
         for number in tuple(self._running):
             self.finish(number, error=STILL_RUNNING)
         with self._lock:

@@ -15,7 +15,7 @@ STREAMS = ("copilot",)
 
 
 def completed(reply: ObservedReply) -> Reply:
-    """Return the reply with the steps and the usage that its events tell.
+    """Return the reply with the steps and the usage from its events.
 
     Raises:
         AgentError: they are of an unknown kind.
@@ -37,7 +37,7 @@ def read_observed(given: object) -> Reply:
     """Return the reply for an `ObservedReply` that the agent's process sent.
 
     Raises:
-        AgentError: it is none.
+        AgentError: it is not one.
     """
     if isinstance(given, Mapping):
         parts: tuple[Any, ...] = tuple(given.get(name) for name in ("text", "stream", "events", "number"))

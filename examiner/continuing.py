@@ -9,12 +9,12 @@ from viva.records.transcript import Round, Usage
 
 
 class ContinuingExaminer:
-    """Repeats the messages of the rounds before, unless it is told to recall them all, and then goes on by itself."""
+    """Repeats the messages of the earlier rounds, unless told to recall them all, and then continues by itself."""
 
     def __init__(self, examiner: Examiner, before: Sequence[Round]) -> None:
         """Args:
         examiner: Continues the conversation.
-        before: The rounds before, each with both sides.
+        before: The earlier rounds, each with both sides.
         """
         self._examiner = examiner
         self._before = tuple(before)
@@ -33,7 +33,7 @@ class ContinuingExaminer:
         return tuple(getattr(self._examiner, "notes", ()))
 
     async def recall_all(self) -> None:
-        """Remember the rounds before as they are stored, so that none of them is repeated.
+        """Remember the earlier rounds as they are stored, so that none of them is repeated.
 
         Raises:
             ExaminerError: the examiner cannot continue this conversation.
@@ -46,7 +46,7 @@ class ContinuingExaminer:
         self.may_repeat = self._examiner.may_repeat
 
     async def next_message(self, reply: str | None) -> str | None:
-        """Return the next message of the rounds before, or of the examiner that continues; None at the end.
+        """Return the next message of the earlier rounds, or of the examiner that continues; None at the end.
 
         Raises:
             ExaminerError: there is no usable message.

@@ -99,7 +99,7 @@ async def converse(
         agent: Replies to them.
         limits: When to stop at the latest.
         on_round: Awaited with each round as soon as it is complete, before the next begins.
-        seen: Returns the steps of the environment since its last call. They follow the agent's own steps of the round,
+        seen: Returns the environment steps since its last call. They follow the agent's own steps of the round,
             also where the agent failed.
         earlier: The rounds that came before, if this continues a conversation.
 

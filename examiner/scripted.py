@@ -27,7 +27,7 @@ class ScriptedExaminer:
     def __init__(self, script: Sequence[ScriptLine]) -> None:
         self._reply = ""
         self._recalls = False
-        """Whether every condition counts as met, because a message of before is looked for."""
+        """Whether every condition counts as met, because an earlier message is searched for."""
         self.notes: tuple[str, ...] = ()
         """Notes for readers of the conversation."""
         self._messages = self._walk(script)

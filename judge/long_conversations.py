@@ -1,6 +1,6 @@
 """Shortens a conversation that is too long for a sandbox for its checks: first the steps, then what was said.
 
-The steps of the environment stay whole: their size is limited where they are recorded, and an agent that floods a check
+Environment steps stay whole: their size is limited where they are recorded, and an agent that floods a check
 with steps of its own must not hide what it called.
 """
 

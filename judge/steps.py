@@ -39,7 +39,7 @@ def visible(words: str) -> str:
 
 
 def origin(transcript: Transcript, step: Step) -> str:
-    """Return who saw a step: the environment, the agent that reported it, or the recording's instrumentation."""
+    """Return who recorded a step: the environment, the agent that reported it, or the recording's instrumentation."""
     if step.from_environment:
         return "recorded by the environment"
     return "reported by the agent" if transcript.source == LIVE else "recorded"

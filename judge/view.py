@@ -72,7 +72,7 @@ def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
 
     Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
     imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged. The steps of a
-    round are numbered by Viva, and say who saw them.
+    round are numbered by Viva, and say who recorded them.
 
     Args:
         transcript: The conversation.

@@ -19,6 +19,29 @@ PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEMPLATES = sorted((ROOT / "viva" / "reports" / "page" / "templates").iterdir())
 
+TERMS_OF_CODE = {
+    # One thing has one name.
+    r"\bstands? ready\b": "ready process",
+    r"\bsteps? of the environment\b": "environment step",
+    r"\bconformance part\b|\bplays? the part\b": "supports the conformance commands",
+    r"\bprograms? for people\b": "interactive program",
+    r"\blog-in\b": "login",
+    # A rate is written with `per`.
+    r"\b(object|message|us|µs|ms|s) a (line|round|message)\b": "per line, per round",
+    # An adverb is not a noun.
+    r"\bof (before|then)\b(?! [a-z])": "earlier",
+    r"\b(calls|files|messages|replies|rounds) before(?=[,.:;]| and\b)": "earlier calls, previous rounds",
+    # Programs, protocols and numbers do not tell.
+    r"\btells? no (?!more)[a-z]+|\bdoes not tell\b(?! the fact)|\bwho saw\b": "does not report, recorded by",
+    r"\b(path|text|it|value)s? leads? nowhere\b|\) leads nowhere\b": "matches nothing",
+    r"\bby what means\b": "how",
+    r"\band is none of\b": "and is not one of",
+    r"\brounds? held again\b": "repeated, replayed",
+    # The object of a sentence comes after its verb.
+    r"\bWhat (is|was|are|they|it|Viva) [^.,:;|]{3,50}, (Viva|nobody|Claude Code) ": "subject, verb, object",
+}
+"""Words that docstrings must not use either."""
+
 TERMS = {
     r"\bin no average\b": "excluded from all averages",
     r"\bmistakes? to mend\b|\bmend(ed|s|ing)?\b": "usage error, correct",
@@ -41,6 +64,7 @@ TERMS = {
     r"\bnot told\b": "unknown",
     r"\bstands? (only )?in (?!for\b)": "is in",
     r"\b(mistakes?|errors?) (is|are) told\b": "reported",
+    **TERMS_OF_CODE,
 }
 """Words that a technical writer would mark, and what to write instead."""
 
@@ -99,6 +123,18 @@ def texts(file: Path) -> Iterator[tuple[int, str]]:
 
 
 @functools.cache
+def docstrings() -> list[tuple[str, str]]:
+    """Every docstring of every module, with single spaces, so that line breaks hide nothing."""
+    return [
+        (f"{file.relative_to(ROOT)}:{node.lineno}", " ".join(node.value.value.split()))
+        for package in PACKAGES
+        for file in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
+
+
+@functools.cache
 def messages() -> list[tuple[str, str]]:
     """Every text of every module: read by the first test that wants them, not by each process that collects tests."""
     return [
@@ -147,6 +183,33 @@ def test_no_message_help_or_page_uses_a_word_that_is_not_the_fields(pattern: str
         if (match := re.search(pattern, text, re.IGNORECASE))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("pattern", TERMS_OF_CODE)
+def test_no_docstring_uses_a_word_that_is_not_the_fields(pattern: str) -> None:
+    found = [
+        f"{where}: {match[0]!r}, write: {TERMS_OF_CODE[pattern]}"
+        for where, text in docstrings()
+        if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("a process that stands ready", 1),
+        ("each call is a step of the environment", 1),
+        ("one JSON object a line", 1),
+        ("its files of before are not restored", 1),
+        ("A2A tells no tokens", 1),
+        ("What is denied, Viva neither offers nor serves", 1),
+        ("A ready process forks for each run; Viva records environment steps, one per line.", 0),
+        ("What is denied is not offered.", 0),
+    ],
+)
+def test_the_patterns_find_the_faults_that_they_were_made_for(words: str, number: int) -> None:
+    assert sum(bool(re.search(pattern, words, re.IGNORECASE)) for pattern in TERMS_OF_CODE) == number
 
 
 def test_a_number_before_a_noun_is_written_by_the_one_function_that_knows_the_singular() -> None:

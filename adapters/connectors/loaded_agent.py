@@ -40,10 +40,10 @@ class LoadedAgent:
     look: Callable[[], Awaitable[None]] | None = None
     """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
     permit: Callable[[LoadedAgent, str], LoadedAgent] | None = None
-    """Returns an agent under another policy (`allow`, `deny`, `ask-case`); None for one that asks for nothing."""
+    """Returns the agent under another policy (`allow`, `deny`, `ask-case`); None for agents that never ask."""
 
     release: Callable[[], None] | None = None
-    """Ends what stands ready for further runs; the agent can still be used."""
+    """Ends the ready processes for further runs; the agent can still be used."""
 
     @property
     def label(self) -> str:

@@ -76,7 +76,7 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
     if not callable(factory):
         raise SetupError(
             f"{factory!r:.80} cannot make an agent, and each exam requires a new one: pass a class, a function that "
-            f"returns an agent, or one of the objects that are examined as they are ({KNOWN})."
+            f"returns an agent, or one of the framework objects that need no adapter ({KNOWN})."
         )
     check_factory(factory)
     # The class of a framework's object is in the framework, and says nothing about the agent's own code.

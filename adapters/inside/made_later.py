@@ -66,8 +66,8 @@ class _MadeLater:
         agent = frameworks.adopted(agent, {"workspace": self.workspace})
         if not callable(getattr(agent, "get_reply_from_agent", None)):
             raise TypeError(
-                f"{type(self).__name__} made {type(agent).__name__}, which has no get_reply_from_agent and is none of "
-                f"the objects that Viva knows ({frameworks.KNOWN})"
+                f"{type(self).__name__} made {type(agent).__name__}, which has no get_reply_from_agent and is not "
+                f"one of the framework objects that need no adapter ({frameworks.KNOWN})"
             )
         return agent
 

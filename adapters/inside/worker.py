@@ -1,6 +1,6 @@
 """Runs in the agent's process: answers requests one after another, on the thread and event loop that the agent expects.
 
-It first imports the agent's module. Then it stands ready: to be forked for each run, where that is safe, or to serve a
+It first imports the agent's module. Then it is a ready process: it is forked for each run, if that is safe, or serves a
 run itself.
 
 The main thread runs a plain agent, or the only event loop of an asynchronous one. A second thread listens to Viva, so

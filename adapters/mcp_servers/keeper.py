@@ -19,7 +19,7 @@ from typing import NoReturn
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 LOOK_MILLISECONDS = 500
-"""How often it looks whether Viva still lives, where the system does not tell."""
+"""How often it checks whether Viva is alive, if the system does not notify it."""
 NOT_STARTED = 127
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform.startswith("linux")

@@ -15,7 +15,7 @@ from viva.cases.text import describe
 
 SERVER_KEYS = tuple(field.name for field in fields(McpServer))
 OFFER = "mcp_servers"
-"""The key of `config_var` by which an agent is told of the servers."""
+"""The key of `config_var` that tells an agent how to reach the servers."""
 MOST_SERVERS = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
@@ -35,7 +35,7 @@ class ServersReader(PlainReader):
             return ()
         given = self.data.get("config_var")
         if isinstance(given, dict) and OFFER in given:
-            words = f"config_var has {OFFER!r}, by which an agent is told of the servers in {key}: remove one of them"
+            words = f"config_var has {OFFER!r}, which Viva sets for the servers in {key}: remove one of them"
             self.add_mistake(words, "config_var", OFFER)
         servers = [server for index, item in enumerate(value) if (server := self._server(item, key, index))]
         names = [server.name for server in servers]

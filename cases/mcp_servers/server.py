@@ -15,14 +15,14 @@ class McpServer:
     """One MCP server that speaks over its standard input and output."""
 
     name: str
-    """By which the agent is told of it; unique within the case."""
+    """The name that the agent sees; unique within the case."""
     module: str | None = None
     """A Python file of the case's folder, which Viva's own interpreter runs."""
     command: str | None = None
     """The program, if it is no Python file of the case: a name on PATH, or the path of one of `files`."""
     args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
-    """Names of the environment variables that it is given beside PATH, HOME and the like."""
+    """Names of the environment variables that it gets besides PATH, HOME and the like."""
     files: tuple[str, ...] = ()
     """Files and folders of the case's folder that it needs. The agent is not given them."""
     timeout: float | None = None

@@ -1,6 +1,6 @@
-"""An agent that plays the conformance part, as a class: `pytest --viva-conformance agent.py:Agent`.
+"""An agent with the conformance commands, as a class: `pytest --viva-conformance agent.py:Agent`.
 
-`OwnProcess` also plays what ends its process, so it needs one of its own: `--viva-isolate`, or
+`OwnProcess` also supports those that end its process, so it needs one of its own: `--viva-isolate`, or
 `agent.py:OwnProcess@VENV`.
 """
 

@@ -1,4 +1,4 @@
-"""A server that plays the conformance part over the OpenAI chat protocol, with the standard library alone.
+"""A server with the conformance commands over the OpenAI chat protocol, with the standard library alone.
 
 `python examples/conformance/chat_server.py` prints its SPEC; then `pytest --viva-conformance SPEC`.
 """

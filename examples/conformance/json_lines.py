@@ -1,4 +1,4 @@
-"""A program that plays the conformance part over stdin and stdout.
+"""A program with the conformance commands over stdin and stdout.
 
 `pytest --viva-conformance "cmd:python json_lines.py"`
 """

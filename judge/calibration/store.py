@@ -70,7 +70,7 @@ class Calibration:
     def is_of(self, model: str, prompts: Mapping[str, str], votes: int = 1) -> bool:
         """Return whether this is a calibration of a judge: of its model, its prompts for scoring points, and its votes.
 
-        What one vote is worth does not tell what several are worth.
+        The figures of one vote say nothing about those of several.
         """
         return self.model == model and self.votes == votes and dict(self.prompts) == judge_prompts(prompts)
 

@@ -134,7 +134,7 @@ class Resources:
         await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
-        """Release the sandbox, connections, and the processes of agents that stand ready."""
+        """Release the sandbox, connections, and the agents' ready processes."""
         await self.judge.close()
         for agent in self.agents.values():
             if agent.release is not None:

@@ -48,14 +48,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--viva-conformance-sessions",
         type=whole(20),
         metavar="N",
-        help="Sessions over which memory must stay flat (default: 1,000, or what 90 s allow; 20 of an agent that does "
-        "not play the conformance part).",
+        help="Sessions over which memory must stay flat (default: 1,000, or what 90 s allow; 20 for an agent "
+        "without the conformance commands).",
     )
     group.addoption(
         "--viva-conformance-message",
         default="Hello. Please answer with one short sentence.",
         metavar="TEXT",
-        help="What an agent is asked that does not play the conformance part.",
+        help="The message to an agent without the conformance commands.",
     )
     group.addoption("--viva-out", metavar="FOLDER", help="The journal's folder (default: a new one under runs/).")
 

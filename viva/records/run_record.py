@@ -93,8 +93,8 @@ class Setting:
     judge_models: tuple[str, ...] = ()
     """The models that vote on scoring points, if there are several."""
     forked_from: Mapping[str, str] = field(default_factory=dict)
-    """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` what means, and
-    in how many replayed rounds the replies `differ`."""
+    """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` (`state` or `replay`),
+    and in how many replayed rounds the replies `differ`."""
     judge_votes: int = 1
     """Maximum number of votes of each model on one scoring point."""
 

@@ -53,7 +53,7 @@ def undispatched(step: Step) -> str | None:
 def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the marked steps in their order, or all steps if none is marked.
 
-    The steps of the environment always belong to it: an agent that marks its own steps does not hide what it called.
+    Environment steps always belong to it: an agent that marks its own steps does not hide what it called.
     """
     if not any(marked(step) is not None for step in steps):
         return tuple(steps)

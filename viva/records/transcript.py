@@ -21,7 +21,7 @@ ENVIRONMENT_ID = "environment:"
 """How the id of such a step begins; no id of a step that an agent reports begins like this."""
 SERVERS = "mcp_servers"
 """Attribute of a transcript: the case's MCP servers, each with the names of its tools. Each call of them is recorded
-as a step of the environment, so what is missing there did not take place."""
+as an environment step, so a call that is missing there did not take place."""
 LIVE = "viva"
 """The source of a conversation that Viva conducted itself; any other source is a recording."""
 
@@ -342,8 +342,8 @@ class Step:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """All other data from the source."""
     recorded_by: str = AGENT
-    """Who saw the step: `agent`, or `environment` for what the harness saw itself. Whatever an agent returns is reset
-    to `agent`, so nobody else can claim it."""
+    """Who recorded the step: `agent`, or `environment` for what Viva recorded itself. Whatever an agent returns is reset to
+    `agent`, so nobody else can claim it."""
 
     @property
     def from_environment(self) -> bool:

@@ -1,4 +1,4 @@
-"""Says in words from where a conversation was continued, and by what means."""
+"""Says in words from where and how a conversation was continued."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Job:
     fork_at: int = 0
     """The last round of the conversation that is kept, if another agent continues it; 0 if it is asked everything."""
     fork_by: Means | None = None
-    """By what means the agent is to get there; None means by its state, if there is one."""
+    """How the agent gets there; None means by its state, if there is one."""
     carried: bool = False
     """Whether the conversation is already in the new journal."""
     evaluators: tuple[str, ...] = ()

@@ -102,7 +102,7 @@ class JournalsRequest(Request):
     fork_at: int = 0
     """The last round of each conversation that is kept, if another agent continues it; 0 if it is asked everything."""
     fork_by: Means | None = None
-    """By what means the agent is to get there; None means by its state, if there is one."""
+    """How the agent gets there; None means by its state, if there is one."""
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:

@@ -51,7 +51,7 @@ class A2aConnector:
         """Make an agent of the keys.
 
         Raises:
-            SetupError: an address is none, a key is missing or cannot be sent, or the SDK is missing.
+            SetupError: an address is invalid, a key is missing or cannot be sent, or the SDK is missing.
         """
         try:
             from viva.adapters.connectors.a2a.agent import A2aAgent

@@ -1,6 +1,6 @@
 """The client's side of a session: answers what the agent requests, within its workspace and the run's policy.
 
-What is served here, Viva has seen itself: each request is a step of the environment.
+Viva records each request that it serves as an environment step.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SessionClient:
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """Return what is offered to the agent: what the policy denies, is not."""
+        """Return the capabilities that are offered to the agent: all that the policy does not deny."""
         files = {"readTextFile": self._policy.allows("read"), "writeTextFile": self._policy.allows("edit")}
         return {"fs": files, "terminal": self._policy.allows("execute")}
 

@@ -17,7 +17,7 @@ class AcpKeys(ConnectorKeys):
     command: str | list[str]
     """The agent's program and its arguments."""
     permissions: Literal["allow", "deny", "ask-case"] | None = None
-    """What is answered to the agent when it asks whether it may do something. `--permissions` overrides it."""
+    """The answer to the agent's requests for permission. `--permissions` overrides it."""
     authenticate: str | None = Field(default=None, min_length=1)
     """The id of the method by which to authenticate before the session begins. The agent names its methods."""
     mode: str | None = Field(default=None, min_length=1)

@@ -1,7 +1,7 @@
-"""Carries JSON-RPC messages to and from an agent's program, one per line, and refuses what is none.
+"""Carries JSON-RPC messages to and from an agent's program, one per line, and refuses anything else.
 
-It is a `Transport` of the library `acp`, whose `Connection` matches requests and answers. That connection trusts its
-messages, so everything that it would stumble over is found here.
+It is a `Transport` of the library `acp`, whose `Connection` matches requests and answers. That connection does not
+validate messages, so they are checked here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Messages:
         self._open = 0
         self._received = bytearray()
         self._searched = 0
-        """Number of received bytes in which there is no line's end."""
+        """Number of received bytes without the end of a line."""
         self.fault: str | None = None
         """What the agent did wrong, if that ended the connection."""
         self.stray: list[str] = []

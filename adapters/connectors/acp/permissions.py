@@ -21,7 +21,7 @@ _PREFERRED = {ALLOW: ("allow_once", "allow_always"), DENY: ("reject_once", "reje
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is answered to an agent that asks whether it may do something."""
+    """The answers to an agent's requests for permission."""
 
     default: str
     by_kind: Mapping[str, str] = field(default_factory=dict)

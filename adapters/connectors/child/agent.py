@@ -63,7 +63,7 @@ class ChildAgent(ConnectedAgent):
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
-        """Construct the agent in a process that stands ready, or start one.
+        """Construct the agent in a ready process, or start one.
 
         Raises:
             SetupError: the interpreter does not exist.
@@ -198,7 +198,7 @@ class ChildAgent(ConnectedAgent):
         """Have the agent continue from a state.
 
         Raises:
-            NotImplementedError: the agent offers that to nobody.
+            NotImplementedError: the agent cannot load a state.
             AgentError: its `load_state` failed.
         """
         if not self._stateful or (await self._ask("load_state", state=json.dumps(state))).get("offered") is False:

@@ -17,7 +17,7 @@ from viva.errors import SetupError
 
 
 class ChildConnector:
-    """Checks the class in a process that then stands ready; each exam has a process of its own."""
+    """Checks the class in a process that is then kept ready; each exam has a process of its own."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `module:Class` or `file.py:Class`, with Viva's interpreter unless `@/path/to/venv` names another.

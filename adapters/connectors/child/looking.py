@@ -12,7 +12,7 @@ from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
 
 
 def look(kind: type[ChildAgent]) -> dict[str, Any]:
-    """Import the class once, so that mistakes are found before the first exam; the process then stands ready for it.
+    """Import the class once, so that mistakes are found before the first exam; the process is then kept ready.
 
     Raises:
         SetupError: as in `ChildAgent.load`, or because the import kills or hangs the process.

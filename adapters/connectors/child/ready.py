@@ -1,4 +1,4 @@
-"""Processes that have imported an agent's module and stand ready, so that a run need not wait for the import.
+"""Ready processes: they have imported an agent's module, so that a run need not wait for the import.
 
 Where it is safe, one such process is forked for each run. Where it is not (the import left threads, processes or open
 files, or the system is not Linux), each run gets a process of its own, the next of which is started ahead.
@@ -24,7 +24,7 @@ from viva.adapters.connectors.child.supervised import UP_SECONDS, ChildEnded
 from viva.errors import AgentError, SetupError
 
 MOST_AGENTS = 8
-"""Maximum number of agents whose processes stand ready at once: each takes memory."""
+"""Maximum number of agents with ready processes at a time: each takes memory."""
 END_SECONDS = 2.0
 OF_A_RUN = frozenset({TRACE_PARENT, MARK})
 """The variables that each run has of its own."""
@@ -34,7 +34,7 @@ StartAhead = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A process that stands ready, and where it was started."""
+    """A ready process, and where it was started."""
 
     spawned: Spawned
     folder: str | None
@@ -42,7 +42,7 @@ class _Waiting:
 
 
 class ReadyProcesses:
-    """The processes of one agent that stand ready. Threads may share it."""
+    """The ready processes of one agent. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -105,7 +105,7 @@ class ReadyProcesses:
         return self._to_fork is not None
 
     def release(self) -> None:
-        """End all processes that stand ready, or are being started; runs go on."""
+        """End all processes that are ready or being started; runs continue."""
         for task in list(self._starting):
             with contextlib.suppress(RuntimeError):  # its loop is closed, and has cancelled it
                 task.get_loop().call_soon_threadsafe(task.cancel)
@@ -173,7 +173,7 @@ def started_in() -> dict[str, Any]:
 
 
 def _is_current(before: dict[str, str]) -> bool:
-    """Return whether the environment is what it was, but for what each run has of its own."""
+    """Return whether the environment is unchanged, apart from the variables of each run."""
     return {name: value for name, value in before.items() if name not in OF_A_RUN} == {
         name: value for name, value in os.environ.items() if name not in OF_A_RUN
     }
@@ -196,7 +196,7 @@ def _current_folder() -> str | None:
 
 
 def _end_all(waiting: list[_Waiting]) -> None:
-    """End processes that stand ready, and wait until their supervisors are gone."""
+    """End ready processes, and wait until their supervisors are gone."""
     ended = [each.spawned for each in waiting]
     waiting.clear()
     for spawned in ended:

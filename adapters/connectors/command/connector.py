@@ -21,7 +21,7 @@ KIND = "cmd"
 
 
 class CommandConnector:
-    """Connects to a program that answers in JSON, one object a line, or, with `cmd+plain`, in text on a terminal."""
+    """Connects to a program that answers in JSON, one object per line, or, with `cmd+plain`, in text on a terminal."""
 
     keys: ClassVar[type[ConnectorKeys]] = CommandKeys
 

@@ -1,4 +1,4 @@
-"""A program that reads and writes one JSON object a line. `docs/agents/commands.md` has the format."""
+"""A program that reads and writes one JSON object per line. `docs/agents/commands.md` has the format."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class JsonLinesAgent(ProgramAgent):
         return found
 
     async def _send(self, program: Program, request: dict[str, Any]) -> int:
-        """Send one line, after a look at what the program wrote without being asked; return its number."""
+        """Check that the program wrote nothing unasked, send one line, and return its number."""
         await self._check_unasked(program)
         self._number += 1
         try:
@@ -185,7 +185,7 @@ class JsonLinesAgent(ProgramAgent):
             raise AgentError(f"it wrote a line {before}, without being asked: {quoted(bytes(line))}")
 
     def facts(self) -> Mapping[str, str]:
-        """Return the version that it told when it was greeted."""
+        """Return the version in its answer to the greeting."""
         version = self.offers.get("version")
         return {"mode": "json", **({} if version is None else {"version": one_line(str(version), 200)})}
 

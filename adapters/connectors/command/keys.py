@@ -22,7 +22,7 @@ class CommandKeys(ConnectorKeys):
     command: str | list[str] = Field(min_length=1)
     """The command, as typed into a shell, or its words. No shell reads it."""
     mode: Literal["json", "plain"] = "json"
-    """`json`: one JSON object a line, in each direction. `plain`: text, through a terminal."""
+    """`json`: one JSON object per line, in each direction. `plain`: text, through a terminal."""
     folder: str | None = None
     """The folder in which the program runs, relative to the file; the default is the run's workspace."""
     environment: dict[str, str] = Field(default_factory=dict)

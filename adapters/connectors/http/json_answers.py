@@ -42,7 +42,7 @@ def read_answer(body: bytes, content_type: str, keys: ReplyKeys, events: EventKe
         round_: The number of the message, for the ids of steps.
 
     Raises:
-        AgentError: the answer is not as the agent file says, or tells of an error. The message shows what it is like.
+        AgentError: the answer is not as the agent file says, or reports an error. The message shows its structure.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind in LINES or is_stream(content_type, body):
@@ -62,7 +62,7 @@ def read_answer(body: bytes, content_type: str, keys: ReplyKeys, events: EventKe
     try:
         answer.text = _as_text(JsonPath.parse(keys.text).find(whole))
     except NotThere as error:
-        raise AgentError(f"reply.text ({keys.text}) leads nowhere: {error}") from error
+        raise AgentError(f"reply.text ({keys.text}) matches nothing: {error}") from error
     return answer
 
 
@@ -101,7 +101,7 @@ def _read_stream(body: bytes, kind: str, keys: ReplyKeys, events: EventKeys | No
     if events.end is not None and not ended:
         raise AgentError(f"the agent's answer was cut: the event {events.end!r} that ends it did not come")
     if not pieces and not answer.steps:
-        raise AgentError(f"events.text ({events.text}) leads nowhere in any event; the first is {shape(first)}")
+        raise AgentError(f"events.text ({events.text}) matches nothing in any event; the first is {shape(first)}")
     answer.text = "".join(pieces)
     return answer
 
@@ -192,9 +192,9 @@ def fits(answer: Any, path: str, what: str) -> Any:
     """Return what a path leads to in an answer.
 
     Raises:
-        AgentError: it leads nowhere.
+        AgentError: it matches nothing.
     """
     try:
         return JsonPath.parse(path).find(answer)
     except NotThere as error:
-        raise AgentError(f"{what} ({path}) leads nowhere: {error}") from error
+        raise AgentError(f"{what} ({path}) matches nothing: {error}") from error

@@ -1,4 +1,4 @@
-"""Paths into the JSON of an answer: `data.choices[0].text`, and what an answer looks like where one leads nowhere.
+"""Paths into the JSON of an answer: `data.choices[0].text`, and the structure of an answer where one matches nothing.
 
 A path language of its own, and not a library's: JSONPath and JMESPath return nothing where a path is wrong, and the
 user must be told how far it led and what is there instead. Two forms are enough for answers of APIs.
@@ -21,7 +21,7 @@ LONGEST_SHAPE = 400
 
 
 class NotThere(LookupError):
-    """A path leads nowhere; the message says how far it led, and what is there."""
+    """A path matches nothing; the message says how far it matched, and what is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class JsonPath:
         """Return what the path leads to; a list if it has a `[*]`.
 
         Raises:
-            NotThere: it leads nowhere.
+            NotThere: it matches nothing.
         """
         return _find(value, self.parts, "")
 

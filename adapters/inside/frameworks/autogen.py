@@ -1,4 +1,4 @@
-"""Wraps agents and teams of AutoGen (autogen-agentchat), which keep their conversation in themselves."""
+"""Wraps agents and teams of AutoGen (autogen-agentchat), which hold their conversation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLOSE_SECONDS = 3.0
 """Maximum time that a team has to end when it is cancelled."""
 IN_OWN_PROCESS = __name__.startswith("viva_inside.")
 ONE_FOR_EACH = (
-    "agents and teams of AutoGen keep their conversation in themselves, so each run needs a new one. Name a function "
+    "agents and teams of AutoGen hold their conversation, so each run needs a new one. Name a function "
     "that returns it (def make_team(): …), or examine it in a process of its own (--isolate, or @path/to/venv)"
 )
 

@@ -10,7 +10,7 @@ from ..rules import Setup
 from .wrapper import FrameworkAgent
 
 LOOK_SECONDS = 2.0
-"""Between two looks at whether the CLI still answers."""
+"""Seconds between two checks that the CLI still answers."""
 NO_LIMIT = 10.0**9
 """Seconds; Viva itself limits the time of a reply."""
 READ = frozenset(

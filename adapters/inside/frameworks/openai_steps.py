@@ -9,7 +9,7 @@ from .vocabulary import StepKind
 from .wrapper import Steps, as_text, parsed, usage_of
 
 FAILED = "An error occurred while "
-"""How the SDK's own text begins when a tool has failed; hooks tell no other difference."""
+"""How the SDK's own text begins when a tool has failed; hooks report no other difference."""
 
 
 def watcher(steps: Steps) -> Any:

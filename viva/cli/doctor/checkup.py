@@ -48,7 +48,7 @@ class CheckupFailure:
 
 @dataclass(slots=True)
 class AgentCheckup:
-    """What one exchange has shown. What it did not come to is None."""
+    """The results of one exchange; None for what was not reached."""
 
     spec: str
     message: str
@@ -70,7 +70,7 @@ class AgentCheckup:
     files: list[str] | None = None
     """The files in its workspace after the reply."""
     state: str | None = None
-    """Whether it can be saved and continued from."""
+    """Whether the agent's state can be saved and loaded."""
     printed: dict[str, str] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     failures: list[CheckupFailure] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Asks for what was not given, but only on a terminal."""
+"""Asks for missing values, on a terminal only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viva.errors import SetupError
 
 
 def answer(given: str | None, question: str, option: str, default: str) -> str:
-    """Return what was given, or ask for it.
+    """Return the given value, or ask for it.
 
     Args:
         given: The value of the option, if there was one.

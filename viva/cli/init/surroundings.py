@@ -1,4 +1,4 @@
-"""Looks at what is there: frameworks in this environment, and what an address says about itself."""
+"""Detects the frameworks in this environment, and the kind of agent at an address."""
 
 from __future__ import annotations
 

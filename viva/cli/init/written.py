@@ -1,4 +1,4 @@
-"""Writes the files of `viva init` all or none, never over others without permission, and tries them."""
+"""Writes all files of `viva init` or none, overwrites none without permission, and tries them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRY_SECONDS = 300.0
 
 
 def write_files(files: Mapping[Path, str], *, force: bool) -> None:
-    """Write the files, and say which.
+    """Write the files, and print their names.
 
     Raises:
         SetupError: one of them exists, or cannot be written; nothing was written over.

@@ -20,7 +20,7 @@ class Course:
 
     examiner: Examiner
     earlier: tuple[Round, ...]
-    """The rounds that are not held again."""
+    """The rounds that are not repeated."""
     states: StateKeeper
     keep_round: Callable[[Round], Awaitable[None]]
     fork: Fork | None
@@ -36,7 +36,7 @@ class Course:
         fork: Fork | None = None,
         states: bool = True,
     ) -> Course:
-        """Prepare a conversation; one that is continued is brought to where it goes on.
+        """Prepare a conversation; bring a continued one to the point of the fork.
 
         Args:
             examiner: Provides the messages.

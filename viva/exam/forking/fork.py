@@ -31,9 +31,9 @@ class Fork:
     round: int
     """The last round of the stored conversation that is kept."""
     wanted: Means | None = None
-    """By what means the agent must get there; None for its state if there is one, and by replaying otherwise."""
+    """How the agent must get there; None: by its state if there is one, otherwise by replaying."""
     used: Means | None = None
-    """By what means it got there."""
+    """How it got there."""
     differ: int | None = None
     """How many replies of replayed rounds differ from the stored ones; None if no round was replayed."""
 
@@ -61,7 +61,7 @@ class Fork:
         journal: JournalWriter,
         keep: Callable[[Round], Awaitable[None]],
     ) -> tuple[Examiner, tuple[Round, ...]]:
-        """Bring the agent to the fork; return the examiner that continues, and the rounds that are not held again.
+        """Bring the agent to the fork; return the examiner that continues, and the rounds that are not repeated.
 
         Args:
             examiner: Continues the conversation.
@@ -109,18 +109,18 @@ class Fork:
         return False
 
     def told(self, transcript: Transcript) -> Transcript:
-        """Return the transcript with a note that says what was forked, by what means, and what was not restored."""
+        """Return the transcript with a note that says what was forked, how, and what was not restored."""
         words = f"forked from {self.stored.id} after round {self.round}, "
         if self.used == "replay":
             pairs = zip(self.before, transcript.rounds, strict=False)
             differ = [new.number for old, new in pairs if old.agent != new.agent]
             self.differ = len(differ)
             held = min(self.round, len(transcript.rounds))
-            words += f"replayed: {held} of {counted(self.round, 'earlier round')} held again; "
+            words += f"replayed {held} of {counted(self.round, 'earlier round')};  "
             words += f"{counted(len(differ), 'reply', 'replies')} differed from the stored ones"
             words += f" (first in round {differ[0]})" if differ else ""
         elif self.used == "state":
-            words += "by the agent's state; its files of before are restored only as far as its state holds them"
+            words += "by the agent's state; its earlier files are restored only if its state includes them"
         else:
             words += "which the agent did not reach"
         return changed(transcript, notes=(*transcript.notes, words))

@@ -78,7 +78,7 @@ async def keeps_to_a_time_limit(subject: CheckedAgent) -> None:
 
 
 async def serves_several_at_once(subject: CheckedAgent) -> None:
-    """Sessions at the same time each get an answer of their own."""
+    """Concurrent sessions each get their own answer."""
     played = await subject.words()
 
     async def one(number: int) -> None:

@@ -1,4 +1,4 @@
-"""The directives: messages that ask an agent which plays the conformance part to do something that can be checked."""
+"""The conformance commands: messages that ask an agent for something that can be checked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 PREFIX = "conformance: "
 PROBE = f"{PREFIX}hello"
-"""Asks an agent whether it plays the part."""
+"""Asks an agent which conformance commands it supports."""
 READY = f"{PREFIX}ready"
-"""How the answer of an agent that plays it begins; the words after it say what it plays."""
+"""The beginning of the answer of an agent that supports some; their names follow."""
 LAST_WORDS = "conformance: last words"
 """What an agent writes on stderr before it crashes."""
 START = "VIVA_CONFORMANCE_START"
@@ -17,11 +17,11 @@ START = "VIVA_CONFORMANCE_START"
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One word of the part."""
+    """One conformance command."""
 
     word: str
     message: str
-    """What Viva sends; empty if the word is a promise and not a message."""
+    """What Viva sends; empty if this is a promise and not a message."""
     does: str
 
 
@@ -51,7 +51,7 @@ WORDS = frozenset(directive.word for directive in DIRECTIVES)
 
 
 def words_played(reply: str) -> frozenset[str]:
-    """Return the words that an agent plays, from its reply to the probe; none if it does not know the part."""
+    """Return the commands that an agent supports, from its reply to the probe; none if it knows none of them."""
     if not reply.strip().startswith(READY):
         return frozenset()
     return frozenset(reply.strip().removeprefix(READY).split()) & WORDS

@@ -1,4 +1,4 @@
-"""Checks of faults of an agent that plays the conformance part: each ends its own run, with the agent's own words."""
+"""Checks of faults of an agent with the conformance commands: each ends its own run, with the agent's own words."""
 
 from __future__ import annotations
 

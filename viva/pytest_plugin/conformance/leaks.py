@@ -11,7 +11,7 @@ from viva.pytest_plugin.conformance.footprint import Footprint, can_measure, mea
 from viva.pytest_plugin.conformance.subject import CheckedAgent
 
 USUAL = 1_000
-"""Sessions of an agent that plays the part, unless the command line says how many."""
+"""Sessions of an agent with the conformance commands, unless the command line says how many."""
 USUAL_OF_OTHERS = 20
 """Sessions of another agent, whose replies may take long and cost something."""
 SECONDS = 90.0

@@ -1,4 +1,4 @@
-"""Checks of an agent that plays the conformance part: order, mixing, and texts of any kind and size."""
+"""Checks of an agent with the conformance commands: order, mixing, and texts of any kind and size."""
 
 from __future__ import annotations
 

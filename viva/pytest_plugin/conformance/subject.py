@@ -1,4 +1,4 @@
-"""The agent that is checked: loads it, opens its sessions, and says what came where something else was expected."""
+"""The agent under check: loads it, opens its sessions, and reports what was received instead of what was expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from viva.pytest_plugin.conformance.footprint import MARK, agent_processes, can_
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 
 PLAYED_SECONDS = 60.0
-"""Maximum wait for a reply of an agent that plays the part, unless a check says otherwise."""
+"""Maximum wait for a reply of an agent with the conformance commands, unless a check says otherwise."""
 GONE_SECONDS = 5.0
 """Maximum time until the processes of a closed session are gone."""
 
@@ -33,7 +33,7 @@ class Demands:
     """What was given on the command line."""
 
     message: str
-    """What an agent is asked that does not play the part."""
+    """The message to an agent without the conformance commands."""
     sessions: int | None = None
     """How many sessions one after the other; None for the usual number."""
     reply_seconds: float = 300.0
@@ -90,7 +90,7 @@ class CheckedAgent:
         return self._agent
 
     async def meet(self) -> None:
-        """Load the agent and ask it what it plays, before the first check.
+        """Load the agent and ask which commands it supports, before the first check.
 
         Raises:
             SetupError: it cannot be loaded or reached; the message says what to do.
@@ -101,7 +101,7 @@ class CheckedAgent:
         await self.words()
 
     async def words(self) -> frozenset[str]:
-        """Return the words of the conformance part that the agent plays; none if it does not know the part."""
+        """Return the conformance commands that the agent supports; none if it knows none of them."""
         if self._words is None:
             async with self.talk(quiet=False) as talk:
                 self._words = words_played(await talk.say(PROBE))
@@ -109,16 +109,16 @@ class CheckedAgent:
         return self._words
 
     async def needs(self, *words: str) -> None:
-        """Skip the check unless the agent plays these words.
+        """Skip the check unless the agent supports these commands.
 
         Raises:
             DoesNotApply: it does not.
         """
         played = await self.words()
         if not played:
-            raise DoesNotApply(f"it does not play the conformance part: its reply to {PROBE!r} says so")
+            raise DoesNotApply(f"it does not support the conformance commands: its reply to {PROBE!r} says so")
         if missing := [word for word in words if word not in played]:
-            raise DoesNotApply(f"it does not play {', '.join(missing)}")
+            raise DoesNotApply(f"it does not support {', '.join(missing)}")
 
     async def question(self) -> str:
         """Return a message that the agent can answer."""

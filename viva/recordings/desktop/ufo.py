@@ -1,6 +1,6 @@
 """Reads the log folders of UFO, and folders of the same shape by other agents, into transcripts with screenshots.
 
-The format is that of github.com/microsoft/UFO: `response.log` with one JSON object a line, screenshots beside it.
+The format is that of github.com/microsoft/UFO: `response.log` with one JSON object per line, screenshots beside it.
 """
 
 from __future__ import annotations

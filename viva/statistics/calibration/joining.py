@@ -1,4 +1,4 @@
-"""Finds the labels that are about the conversations of a journal; a run id alone does not tell, it is the same in every
+"""Finds the labels that are about the conversations of a journal; a run id alone is ambiguous: it is the same in every
 suite."""
 
 from __future__ import annotations
