@@ -20,6 +20,7 @@ from typing import Any, Self
 from viva.adapters.connectors.child.leftovers import sweep
 from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, spawn, starting
 from viva.adapters.crash_dump import read_dump
+from viva.adapters.inside.supervisor import SPARE_RUNS
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
@@ -170,6 +171,11 @@ class ChildProcess:
         self._loop.remove_reader(self._control)
         self._forget_first_words()
         return Spawned(self._process, self._data, self._control, None, self._mark, begun=True)
+
+    def spare_runs(self) -> None:
+        """Tell the supervisor that runs will be forked from the process, and go on when it ends."""
+        with contextlib.suppress(OSError):
+            self._control.send(SPARE_RUNS)
 
     @property
     def answers(self) -> bool:
