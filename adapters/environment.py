@@ -21,6 +21,12 @@ MOST_BYTES = 6 * 1024 * 1024
 """Maximum size of all steps of one run, in bytes of JSON; what checks are shown has room for all of them."""
 MOST_TEXT = 64 * 1024
 """Maximum number of characters of one text; a longer one is cut, with a mark."""
+MOST_NAME = 1_000
+"""Maximum number of characters of a tool's name, which an agent may invent."""
+LAST_TEXT = 200
+"""Maximum number of characters of a text where there is no more room, because many calls ended at the same time."""
+RESERVED = 4 * 1024
+"""Number of bytes that are kept free for each call that goes on: what its step takes at least."""
 SETTLE_SECONDS = 2.0
 """Maximum time for which a round waits for calls that are still going on when the agent has replied."""
 STILL_RUNNING = "it had not returned when the agent's turn ended"
@@ -38,12 +44,18 @@ class EnvironmentLog:
         self._new: list[Step] = []
         self._running: dict[int, Step] = {}
         self._count = self._size = 0
+        self._full = False
+        """Whether a step had to be shortened for lack of room."""
 
     @property
     def has_room(self) -> bool:
         """Return whether another step can be recorded."""
         with self._lock:
-            return self._count < MOST_STEPS and self._size < MOST_BYTES
+            return not self._full and self._count < MOST_STEPS and self._size + self._reserved < MOST_BYTES
+
+    @property
+    def _reserved(self) -> int:
+        return len(self._running) * RESERVED
 
     def record(self, step: Step) -> None:
         """Add a step; its id is replaced by one that no step of the agent can have.
@@ -91,21 +103,32 @@ class EnvironmentLog:
     def _keep(self, number: int, step: Step) -> None:
         # As it will be read from the journal, whatever it holds.
         step = decode(Step, to_plain(changed(step, id=f"{ENVIRONMENT_ID}{number}", recorded_by=ENVIRONMENT)))
-        given = step.tool_input if isinstance(step.tool_input, str) else json.dumps(step.tool_input, ensure_ascii=False)
-        step = changed(
-            step,
-            tool_input=step.tool_input if len(given) <= MOST_TEXT else _cut(given),
-            result=_cut(step.result),
-            error=_cut(step.error),
-        )
-        size = len(json.dumps(to_plain(step)))
+        whole, short = _shortened(step, MOST_TEXT), _shortened(step, LAST_TEXT)
+        size = _size(whole)
         with self._lock:
+            if self._size + self._reserved + size > MOST_BYTES:
+                whole, size, self._full = short, _size(short), True
             self._size += size
-            self._new.append(step)
+            self._new.append(whole)
 
 
-def _cut(text: str | None) -> str | None:
-    if text is None or len(text) <= MOST_TEXT:
+def _shortened(step: Step, most: int) -> Step:
+    given = step.tool_input if isinstance(step.tool_input, str) else json.dumps(step.tool_input, ensure_ascii=False)
+    return changed(
+        step,
+        tool=_cut(step.tool, min(most, MOST_NAME)),
+        tool_input=step.tool_input if len(given) <= most else _cut(given, most),
+        result=_cut(step.result, most),
+        error=_cut(step.error, most),
+    )
+
+
+def _size(step: Step) -> int:
+    return len(json.dumps(to_plain(step)))
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    if text is None or len(text) <= most:
         return text
-    head, tail = MOST_TEXT * 3 // 4, MOST_TEXT // 4
+    head, tail = most * 3 // 4, most // 4
     return f"{text[:head]}[… {len(text) - head - tail:,} characters left out …]{text[-tail:]}"

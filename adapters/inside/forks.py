@@ -51,7 +51,7 @@ def why_not(before: set[int]) -> str:
         return f"its import left {threads - 1} threads running"
     if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
         return "its import handles the ends of processes"
-    if children():
+    if children() or children(os.getppid()) != [os.getpid()]:  # a daemon is a child of the supervisor
         return "its import left processes running"
     opened = [_target(number) for number in sorted(open_descriptors() - before)]
     opened = [name for name in opened if name and name not in _HARMLESS]

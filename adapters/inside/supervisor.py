@@ -23,6 +23,8 @@ from .wire import send
 
 TERMINATE = b"T"
 """What Viva sends to ask the agent's process group to end."""
+SPARE_RUNS = b"R"
+"""What Viva sends to say that runs are forked from the worker, whose supervisors must go on when this one ends."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
@@ -124,6 +126,8 @@ class _Supervisor:
         """The parent whose end is the end of Viva."""
         self.watched = None if forked is None else _watch(forked.viva)
         self.control = control
+        self.spares_runs = False
+        """Whether children with the mark of another run may be other runs. Agents can give that mark to any process."""
         self.woken = woken
         self.worker = worker
         printed = (b"", b"") if forked is None else forked.printed
@@ -170,7 +174,8 @@ class _Supervisor:
         if asked == TERMINATE:
             with contextlib.suppress(OSError):
                 os.killpg(self.worker, signal.SIGTERM)
-        return asked == TERMINATE
+        self.spares_runs = self.spares_runs or asked == SPARE_RUNS
+        return asked in (TERMINATE, SPARE_RUNS)
 
     def drain(self, descriptor: int) -> bool:
         """Read the available output, keep its end, and return False if there was none."""
@@ -199,7 +204,7 @@ class _Supervisor:
     def kill(self) -> list[int]:
         """Kill the agent and all its descendants; return the ids of those that could not be killed.
 
-        The supervisors of other runs, which were forked from this agent's process, go on.
+        The supervisors of other runs, which were forked from a process that stood ready, go on.
 
         Only own children are killed: their ids cannot be reused before they are reaped, and the children of dead
         processes become own children.
@@ -209,7 +214,7 @@ class _Supervisor:
             with contextlib.suppress(OSError):
                 os.killpg(self.worker, signal.SIGKILL)
         while self.reap():
-            left = [pid for pid in children() if not _is_other_run(pid)] if is_linux else [self.worker]
+            left = self.own_children() if is_linux else [self.worker]
             if not left:
                 return []
             if time.monotonic() > until:
@@ -221,6 +226,10 @@ class _Supervisor:
             pause = min(pause * 2, 0.02)
         return []
 
+    def own_children(self) -> list[int]:
+        """Return the ids of the children that are to end with this process."""
+        return [pid for pid in children() if not (self.spares_runs and _is_other_run(pid))]
+
     def tell(self, **notice: Any) -> None:
         try:
             send(self.control, json.dumps(notice).encode())
@@ -228,11 +237,11 @@ class _Supervisor:
             return
 
 
-def children() -> list[int]:
-    """Return the ids of this process's children."""
-    me = os.getpid()
+def children(of: int | None = None) -> list[int]:
+    """Return the ids of the children of this process, or of another one."""
+    me = os.getpid() if of is None else of
     try:
-        with open(f"/proc/self/task/{me}/children") as file:
+        with open(f"/proc/{me}/task/{me}/children") as file:
             return [int(pid) for pid in file.read().split()]
     except OSError:  # a kernel without CONFIG_PROC_CHILDREN
         return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == me]

@@ -26,8 +26,6 @@ T = TypeVar("T")
 
 HOST = "127.0.0.1"
 START_SECONDS = 20.0
-MOST_CONNECTIONS = 2_000
-"""Maximum number of connections of all agents, so that none uses up the descriptors of Viva."""
 
 
 class Gateway:
@@ -72,11 +70,15 @@ class Gateway:
     async def _serve(self) -> None:
         import uvicorn
 
+        from viva.adapters.mcp_servers.callers import Callers
+
+        self._callers = Callers()
         for name in ("mcp", "uvicorn", "sse_starlette"):  # what agents do wrong is theirs to read, in their answers
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self.loop = asyncio.get_running_loop()
         config = uvicorn.Config(
             self._answer,
+            http=self._callers.protocol,  # type: ignore[arg-type]
             interface="asgi3",
             proxy_headers=False,
             log_config=None,
@@ -84,7 +86,6 @@ class Gateway:
             lifespan="off",
             ws="none",
             timeout_keep_alive=30,
-            limit_concurrency=MOST_CONNECTIONS,
         )
         server = uvicorn.Server(config)
         self.loop.call_soon(self._ready.set)
@@ -94,13 +95,21 @@ class Gateway:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        manager = self._routes.get(_token(scope["path"]))
+        token = _token(scope["path"])
+        manager = self._routes.get(token)
         if manager is None:
-            body = b"There is no such MCP server, or its run is over.\n"
-            await send({"type": "http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": body})
+            await _refuse(send, 404, b"There is no such MCP server, or its run is over.\n")
+            return
+        if scope["client"] is None or not self._callers.admit(scope["client"], token):
+            await _refuse(send, 503, b"This MCP server has as many connections as it can; close some.\n")
             return
         await manager.handle_request(scope, receive, send)
+
+
+async def _refuse(send: Send, status: int, words: bytes) -> None:
+    headers = [(b"content-type", b"text/plain"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": words})
 
 
 def _token(path: str) -> str:

@@ -75,6 +75,21 @@ def test_long_texts_are_cut_with_a_mark_and_a_full_log_says_so() -> None:
     assert not many.has_room
 
 
+def test_many_calls_that_end_at_once_stay_within_what_a_run_keeps() -> None:
+    # Whoever serves them has asked for room when they began.
+    log = EnvironmentLog()
+    begun = []
+    while log.has_room:
+        begun.append(log.begin(Step("s", tool="t" * MOST_TEXT, tool_input="ä" * 2 * MOST_TEXT)))
+    for number in begun:
+        log.finish(number, result="ö" * MOST_TEXT)
+    steps = log.take_now()
+    assert len(steps) == len(begun) > 100
+    assert sum(len(json.dumps(to_plain(step))) for step in steps) <= MOST_BYTES
+    assert not log.has_room
+    assert all("characters left out" in f"{step.tool_input}" for step in steps)
+
+
 @pytest.mark.parametrize("given", [object(), {"a": object()}, {1: {2}}, "\ud800", float("nan")])
 def test_whatever_a_step_holds_it_is_recorded(given: Any) -> None:
     step = seen(tool="t", tool_input=given)

@@ -14,6 +14,8 @@ from viva.records.transcript import Reply, Step, StepKind
 
 MOST_CHARACTERS = 128 * 1024 * 1024
 """Maximum number of characters that an agent may report between a message and its answer."""
+LEAST_SIZE = 64
+"""How many characters each update counts at least, because also empty ones are kept."""
 MOST_STEPS = 20_000
 MOST_RESULT = 1024 * 1024
 """Maximum number of characters of a tool's result."""
@@ -208,10 +210,13 @@ def text_of(content: object) -> str:
 
 
 def _size(update: Mapping[str, Any]) -> int:
-    """Return the approximate number of characters of an update."""
+    """Return the approximate number of characters of an update, of which there may be one for each word."""
     content = update.get("content")
-    text = content.get("text") if isinstance(content, Mapping) else None
-    return len(text) if isinstance(text, str) else len(repr(update))
+    if len(update) == 2 and isinstance(content, Mapping) and content.keys() == {"type", "text"}:
+        text = content["text"]
+        if isinstance(text, str):
+            return max(LEAST_SIZE, len(text))
+    return max(LEAST_SIZE, len(repr(update)))
 
 
 def _finished(draft: _Report) -> Step:

@@ -100,7 +100,11 @@ class Program(SupervisedProcess):
         return view
 
     async def read(self, size: int = PART) -> bytes:
-        """Return what the program has written to its stdout, as soon as there is something; empty at its end."""
+        """Return what the program has written to its stdout, as soon as there is something; empty at its end.
+
+        A program may write as fast as it is read, so others get their turn first.
+        """
+        await asyncio.sleep(0)
         while self._out is not None:
             try:
                 return os.read(self._out, size)

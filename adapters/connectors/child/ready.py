@@ -63,6 +63,8 @@ class ReadyProcesses:
             folder: The current folder in which it was started.
             started_with: The environment with which it was started.
         """
+        if forks:
+            child.spare_runs()
         waiting = _Waiting(child.detach(), folder, started_with)
         _note_use(self)
         with self._lock:

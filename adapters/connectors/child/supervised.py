@@ -19,6 +19,7 @@ from typing import Any, Self
 from viva.adapters.connectors.child.leftovers import sweep
 from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, spawn, starting
 from viva.adapters.crash_dump import read_dump
+from viva.adapters.inside.supervisor import SPARE_RUNS
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
 from viva.full_disk import NO_ROOM, error_words
@@ -131,6 +132,11 @@ class SupervisedProcess:
         self._loop.remove_reader(self._control)
         self._forget_first_words()
         return Spawned(self._process, self._data, self._control, None, self._mark, begun=True)
+
+    def spare_runs(self) -> None:
+        """Tell the supervisor that runs will be forked from the process, and go on when it ends."""
+        with contextlib.suppress(OSError):
+            self._control.send(SPARE_RUNS)
 
     def abandon(self) -> None:
         """Close the connection at once; the supervisor then kills the agent with all its descendants."""

@@ -29,6 +29,8 @@ from viva.errors import AgentError, SetupError
 from viva.records.text import one_line
 from viva.records.transcript import Reply
 
+MOST_LINES = 100_000
+"""Maximum number of lines in the answer to one message."""
 VERSION = 1
 """The version of the format, which the program is told with the greeting."""
 
@@ -39,6 +41,8 @@ class JsonLinesAgent(ProgramAgent):
     def _prepare(self) -> None:
         self._number = 0
         self._received = bytearray()
+        self._lines = self._size = 0
+        """Number of lines of the current answer, and of bytes in them."""
         self._unsent: asyncio.Task[None] | None = None
         """Writes the rest of a message that did not fit into the pipe at once."""
         self._answer: PartialReply | None = None
@@ -98,6 +102,7 @@ class JsonLinesAgent(ProgramAgent):
         """Check that the program wrote nothing unasked, send one line, and return its number."""
         await self._check_unasked(program)
         self._number += 1
+        self._lines = self._size = 0
         try:
             line = json.dumps({"id": self._number, **request}).encode() + b"\n"
         except (TypeError, ValueError, RecursionError) as error:
@@ -133,6 +138,10 @@ class JsonLinesAgent(ProgramAgent):
 
     async def _read(self, program: Program, number: int) -> dict[str, Any]:
         line = await self._line(program)
+        self._lines, self._size = self._lines + 1, self._size + len(line)
+        if self._lines > MOST_LINES or self._size > LIMIT:
+            most = f"{MOST_LINES:,} lines" if self._lines > MOST_LINES else f"{LIMIT:,} bytes"
+            raise AgentError(f"it wrote more than {most} in one reply; the last one: {quoted(line)}")
         found = await asyncio.to_thread(read_line, line) if is_large(line) else read_line(line)
         check_number(found, number, line)
         return found
@@ -156,7 +165,6 @@ class JsonLinesAgent(ProgramAgent):
             if not part:
                 raise await self._ended(program)
             buffer += part
-            await asyncio.sleep(0)  # a program that never stops writing must not keep the event loop busy
 
     async def _ended(self, program: Program) -> AgentError:
         how = str(await program.how_it_ended("it has closed its stdout"))

@@ -148,7 +148,6 @@ class TerminalAgent(ProgramAgent):
             if not part:
                 raise await self._ended(program)
             self._output += part
-            await asyncio.sleep(0)  # a program that never stops writing must not keep the event loop busy
 
     def _is_at_prompt(self, echo: str | None) -> bool:
         tail = readable(self._output[-TAIL:].decode("utf-8", "replace"))
@@ -218,7 +217,6 @@ class TerminalAgent(ProgramAgent):
         while part := await program.read():
             self._output += part
             del self._output[: -4 * PRINTED_LIMIT]
-            await asyncio.sleep(0)
 
     def _printed(self, program: Program) -> tuple[str, str]:
         if self._draining is not None:

@@ -94,6 +94,9 @@ def act(session: str, message: str) -> dict[str, Any]:
             answer = values[0]
         elif name == "print":
             print(values[0], flush=True)
+        elif name == "print forever":
+            while True:
+                print(values[0], flush=True)
         elif name == "stderr":
             sys.stderr.write(values[0] * (values[1] if len(values) > 1 else 1))
             sys.stderr.flush()
