@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from viva.api.journals import SuiteResult, read_journal
     from viva.api.judgements import judge, judge_async
     from viva.api.recordings import trace, trace_async
+    from viva.api.replays import replay, replay_async
     from viva.api.suites import run_suite, run_suite_async
     from viva.cases import (
         Case,
@@ -141,6 +142,7 @@ _HOMES = {
     "viva.api.journals": ("SuiteResult", "read_journal"),
     "viva.api.judgements": ("judge", "judge_async"),
     "viva.api.recordings": ("trace", "trace_async"),
+    "viva.api.replays": ("replay", "replay_async"),
     "viva.api.suites": ("run_suite", "run_suite_async"),
 }
 """The module from which each public name is imported."""
@@ -222,6 +224,8 @@ __all__ = [
     "load_case",
     "observing_autogen",
     "read_journal",
+    "replay",
+    "replay_async",
     "run_suite",
     "run_suite_async",
     "take_autogen_message",

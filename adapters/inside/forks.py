@@ -15,7 +15,8 @@ import socket
 import sys
 from typing import Any
 
-from .supervisor import Forked, children, fork_worker, is_linux
+from .descendants import children, is_linux
+from .supervisor import Forked, fork_worker
 from .surroundings import lift_memory_limit
 from .wire import receive_rest
 

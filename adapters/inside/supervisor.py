@@ -13,11 +13,11 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from .descendants import KILL_SECONDS, adopt_orphans, children, end_with_parent, is_linux
 from .surroundings import TAIL, limit, set_memory_limit, wire_up
 from .wire import send
 
@@ -25,10 +25,6 @@ TERMINATE = b"T"
 """What Viva sends to ask the agent's process group to end."""
 SPARE_RUNS = b"R"
 """What Viva sends to say that runs are forked from the worker, whose supervisors must go on when this one ends."""
-KILL_SECONDS = 3.0
-"""Maximum duration of killing; processes that are alive then cannot be killed by this user."""
-_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
-is_linux = sys.platform.startswith("linux")
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _MARK = b"VIVA_CHILD="
 
@@ -62,12 +58,11 @@ def fork_worker(
         wire: Sets up the worker's standard streams; it gets the pipes for stdout and stderr to the supervisor.
         theirs: Further descriptors that belong to the worker alone.
     """
-    if is_linux:
-        _prctl(_SET_CHILD_SUBREAPER, 1)
-        if forked is None:
-            # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also
-            # wakes us when only the thread ends that started us, which is no reason to end.
-            _prctl(_SET_PDEATHSIG, signal.SIGTERM)
+    adopt_orphans()
+    if forked is None:
+        # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also
+        # wakes us when only the thread ends that started us, which is no reason to end.
+        end_with_parent(signal.SIGTERM)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -87,7 +82,7 @@ def fork_worker(
             signal.signal(number, handler)
         os.setsid()  # signals of the agent to its own process group do not reach the supervisor
         if is_linux:
-            _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+            end_with_parent(signal.SIGKILL)
             if os.getppid() != supervisor:
                 os._exit(1)
         if wire is None:
@@ -237,16 +232,6 @@ class _Supervisor:
             return
 
 
-def children(of: int | None = None) -> list[int]:
-    """Return the ids of the children of this process, or of another one."""
-    me = os.getpid() if of is None else of
-    try:
-        with open(f"/proc/{me}/task/{me}/children") as file:
-            return [int(pid) for pid in file.read().split()]
-    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == me]
-
-
 def _is_other_run(pid: int) -> bool:
     """Return whether a process has the mark of another run than this process: see `forks.py`."""
     own, other = _mark_of("self"), _mark_of(str(pid))
@@ -267,20 +252,6 @@ def _watch(viva: int) -> int | None:
         return os.pidfd_open(viva)
     except (AttributeError, OSError):
         return None
-
-
-def _parent(pid: str) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):
-        return None
-
-
-def _prctl(option: int, value: int) -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
 
 
 def _out_of_the_way(descriptor: int) -> int:

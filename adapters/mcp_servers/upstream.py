@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from viva.adapters.inside.keepers import SERVER, arguments_of
 from viva.cases.data_files import data_tree
 from viva.cases.mcp_servers.server import McpServer
 from viva.errors import SetupError
@@ -20,7 +21,6 @@ from viva.records.text import printable
 if TYPE_CHECKING:
     from mcp import Client
 
-KEEPER = str(Path(__file__).with_name("keeper.py"))
 START_SECONDS = 60.0
 """Maximum time until a server has answered the handshake and listed its tools."""
 PING_SECONDS = 10.0
@@ -159,7 +159,7 @@ class Upstream:
         loop.add_reader(read_end, self._read_stderr, read_end)
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-I", "-S", KEEPER, *_command(self.server, place)],
+            args=arguments_of(SERVER, *_command(self.server, place)),
             env={name: os.environ[name] for name in self.server.env},
             cwd=place,
             encoding_error_handler="replace",

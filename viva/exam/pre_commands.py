@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from viva.adapters.inside.keepers import COMMAND, arguments_of
 from viva.adapters.machine import MORE_THREADS
 from viva.cases import Case
 from viva.errors import MachineError, SetupError
@@ -25,7 +26,6 @@ from viva.records.text import printable
 MAX_OUTPUT = 64 << 20
 """Bytes that a command may print; more would fill the disk."""
 OUTPUT_SHOWN = 300
-KEEPER = str(Path(__file__).with_name("command_keeper.py"))
 KILL_SECONDS = 4.0
 """Maximum time in which the keeper kills a command; it gives up after 3 s itself."""
 WAIT_SECONDS = 0.05
@@ -113,7 +113,7 @@ def _start(command: str, environment: dict[str, str]) -> tuple[socket.socket, su
         ours, theirs = socket.socketpair()
         with theirs:
             keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", KEEPER, str(MAX_OUTPUT), str(4 * OUTPUT_SHOWN), command],
+                [sys.executable, *arguments_of(COMMAND, str(MAX_OUTPUT), str(4 * OUTPUT_SHOWN), command)],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,

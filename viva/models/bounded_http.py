@@ -6,15 +6,15 @@ The SDK itself reads whatever a server sends, and follows it anywhere. This modu
 from __future__ import annotations
 
 import functools
-import os
-import ssl
 import sys
+from types import ModuleType
 from typing import Any
 
 from openai import DefaultAsyncHttpxClient
 
 from viva.errors import ModelAnswerError, ModelError, ProtocolError
 from viva.models.bounded_answers import StreamEnd, send_bounded
+from viva.models.certificates import trusted_certificates
 
 
 class BoundedHttp(DefaultAsyncHttpxClient):
@@ -25,7 +25,7 @@ class BoundedHttp(DefaultAsyncHttpxClient):
         stream_end: Where to stop reading an event stream whose server leaves the connection open.
         options: As the client of the SDK takes them.
         """
-        trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        trusted = trusted_certificates(_library())
         super().__init__(headers={"Accept-Encoding": "gzip"}, verify=trusted, **options)
         self._stream_end = stream_end
 
@@ -41,17 +41,10 @@ class BoundedHttp(DefaultAsyncHttpxClient):
         return await send_bounded(functools.partial(super().send, stream=True, **options), request, self._stream_end)
 
 
-@functools.cache
-def _trusted(*environment: str | None) -> ssl.SSLContext:
-    """Return the certificates that clients trust. Reading them takes 35 ms, in which every conversation stands still.
-
-    Args:
-        environment: The variables that say where they are.
-    """
+def _library() -> ModuleType:
+    """Return the HTTP library that the SDK uses: httpx, or its successor."""
     client = next(base for base in DefaultAsyncHttpxClient.__mro__ if base.__name__ == "AsyncClient")
-    library: Any = sys.modules[client.__module__.partition(".")[0]]  # the one that the SDK uses, httpx or its successor
-    context: ssl.SSLContext = library.create_ssl_context()
-    return context
+    return sys.modules[client.__module__.partition(".")[0]]
 
 
 def own_error(error: BaseException) -> BaseException:

@@ -70,6 +70,7 @@ async def ask_again(
     # The agents get the data files from a temporary folder, never by paths that the journal contains.
     with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
         questions = _questions(request, Path(data))
+        asked = request  # as stored: who resumes it finds the same examiner again
         if request.fork_at and request.options.examiner is None:
             examiner = SCRIPT if questions.scripted else REPLAY
             request = replace(request, options=replace(request.options, examiner=examiner))
@@ -87,7 +88,7 @@ async def ask_again(
             }
             work = _work(request, questions, steps)
             kept = ((states.get(questions.runs[stored].id), step.step) for stored, step in steps.items())
-            return replace(work, order=replace(work.order, digests=kept_digests(kept)))
+            return replace(work, request=asked, order=replace(work.order, digests=kept_digests(kept)))
 
         end = await conduct(folder, prepare, around, resumed=resumed)
     end.gaps = questions.gaps

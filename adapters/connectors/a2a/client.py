@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import re
-import ssl
 from functools import partial
 from typing import Any
 
 import httpx
 
 from viva.models.bounded_answers import send_bounded
+from viva.models.certificates import trusted_certificates
 
 _END = re.compile(
     rb'"state"\s*:\s*"(?:TASK_STATE_(?:COMPLETED|FAILED|CANCELED|REJECTED|INPUT_REQUIRED|AUTH_REQUIRED)'
@@ -28,8 +26,7 @@ class A2aHttp(httpx.AsyncClient):
         """Args:
         options: As the client takes them.
         """
-        trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        super().__init__(verify=trusted, **options)
+        super().__init__(verify=trusted_certificates(httpx), **options)
 
     async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> Any:
         """Send a request, and return the whole response.
@@ -41,16 +38,6 @@ class A2aHttp(httpx.AsyncClient):
         """
         options["follow_redirects"] = False
         return await send_bounded(partial(super().send, stream=True, **options), request, has_ended)
-
-
-@functools.cache
-def _trusted(*environment: str | None) -> ssl.SSLContext:
-    """Return the certificates that clients trust. Reading them takes 35 ms, in which every conversation stands still.
-
-    Args:
-        environment: The variables that say where they are.
-    """
-    return httpx.create_ssl_context()
 
 
 def has_ended(body: bytearray, new: int) -> bool:

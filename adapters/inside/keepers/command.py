@@ -1,11 +1,9 @@
-"""Runs one shell command for `pre_commands.py`, as a process of its own that outlives neither Viva nor the command.
+"""Runs one shell command of a case's `pre_command`, so that what it started outlives neither Viva nor a failure.
 
-It is a program, and uses only the standard library. Its standard input and output are one socket to Viva. When Viva
+This process's standard input and output are one socket to Viva. When Viva
 closes it, or dies, the command is killed with all that it started. What the command prints is counted, and its end is
 kept. If it succeeds, a server that it leaves behind keeps running; what that prints is read and dropped by a process
 that ends with it, because a pipe without a reader would stop the server, and a file without a name would fill the disk.
-
-    python -I -S command_keeper.py LIMIT SHOWN COMMAND
 """
 
 from __future__ import annotations
@@ -15,16 +13,12 @@ import json
 import os
 import select
 import signal
-import sys
-import time
 from typing import NoReturn
+
+from ..descendants import adopt_orphans, end_with_parent, kill_all, reap_all
 
 VIVA = 0
 """The socket to Viva."""
-KILL_SECONDS = 3.0
-"""Maximum duration of killing; processes that are alive then cannot be killed by this user."""
-_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
-_LINUX = sys.platform.startswith("linux")
 
 
 def main(limit: int, shown: int, command: str) -> NoReturn:
@@ -36,9 +30,8 @@ def main(limit: int, shown: int, command: str) -> NoReturn:
         command: What the shell is given.
     """
     viva = os.getppid()
-    if _LINUX:
-        _prctl(_SET_CHILD_SUBREAPER, 1)
-        _prctl(_SET_PDEATHSIG, signal.SIGTERM)
+    adopt_orphans()
+    end_with_parent(signal.SIGTERM)
     woken, wake = os.pipe()
     for descriptor in (woken, wake):
         os.set_blocking(descriptor, False)
@@ -58,12 +51,12 @@ def main(limit: int, shown: int, command: str) -> NoReturn:
     while status is None and total <= limit and os.getppid() == viva:
         for descriptor, _ in poller.poll():
             if descriptor == VIVA:  # nothing is sent here, so Viva has closed it, or died
-                _kill(shell)
+                kill_all(shell)
                 _tell(status=None, total=total, end=end.decode("latin-1"))
                 os._exit(1)
             if descriptor == woken:
                 os.read(woken, 4096)
-                status = _reaped(shell)
+                status = reap_all(shell)
             elif (part := _read(output)) is None:
                 poller.unregister(output)
             else:
@@ -71,7 +64,7 @@ def main(limit: int, shown: int, command: str) -> NoReturn:
     while status is not None and total <= limit and (part := _read(output)):
         total, end = total + len(part), (end + part)[-shown:]
     if status != 0 or total > limit:
-        _kill(shell)
+        kill_all(shell)
     _tell(status=status, total=total, end=end.decode("latin-1"))
     if status == 0 and total <= limit and os.fork() == 0:
         _drop(output)
@@ -111,63 +104,6 @@ def _read(output: int) -> bytes | None:
         return b""
 
 
-def _reaped(shell: int) -> int | None:
-    """Reap every child that has died; return the exit status of the shell if it is among them."""
-    status = None
-    with contextlib.suppress(ChildProcessError):
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            if found[0] == shell:
-                status = found[1]
-    return status
-
-
-def _kill(shell: int) -> None:
-    """Kill the command with all its descendants: the children of dead processes become children of this one."""
-    until = time.monotonic() + KILL_SECONDS
-    if not _LINUX:
-        with contextlib.suppress(OSError):
-            os.killpg(shell, signal.SIGKILL)
-        return
-    while time.monotonic() < until:
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        children = _children()
-        if not children:
-            return
-        for pid in children:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.002)
-
-
-def _children() -> list[int]:
-    me = os.getpid()
-    try:
-        with open(f"/proc/self/task/{me}/children") as file:
-            return [int(pid) for pid in file.read().split()]
-    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == me]
-
-
-def _parent(pid: str) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):
-        return None
-
-
 def _tell(**notice: object) -> None:
     with contextlib.suppress(OSError):
         os.write(VIVA, json.dumps(notice).encode() + b"\n")
-
-
-def _prctl(option: int, value: int) -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
