@@ -329,7 +329,7 @@ async def _converse(
             states=not run.resources.options.no_states,
         )
         watched = WatchedSession(session, health)
-        transcript = await converse(course.examiner, watched, limits, course.keep, log.take, course.earlier)
+        transcript = await converse(course.examiner, watched, limits, course.on_round, log.take, course.earlier)
         transcript = course.noted(transcript)
     except AgentError as error:  # it left nothing that the data files could be put into, or cannot load a state
         transcript = Transcript(
