@@ -43,7 +43,7 @@ class EnvironmentLog:
         self._lock = threading.Lock()
         self._new: list[Step] = []
         self._running: dict[int, Step] = {}
-        self._count = self._size = 0
+        self._count = self._size = self._taken = 0
         self._full = False
         """Whether a step had to be shortened for lack of room."""
 
@@ -80,13 +80,15 @@ class EnvironmentLog:
             number: The number from `begin`.
             outcome: Fields of the step that are known now, such as `result`, `error` and `seconds`.
         """
-        with self._lock:
+        with self._lock:  # until it is among the new ones: `take` must find it in one of the two places
             step = self._running.pop(number, None)
-        if step is not None:
-            self._keep(number, changed(step, **outcome))
+            if step is not None:
+                self._keep(number, changed(step, **outcome))
 
     async def take(self) -> tuple[Step, ...]:
         """Return the steps since the last call, ordered by their start; calls in progress are awaited briefly."""
+        if self._taken == self._count:  # in most exams, every round
+            return ()
         until = time.monotonic() + SETTLE_SECONDS
         while self._running and time.monotonic() < until:  # noqa: ASYNC110 (they end in another thread)
             await asyncio.sleep(0.005)
@@ -98,6 +100,7 @@ class EnvironmentLog:
             self.finish(number, error=STILL_RUNNING)
         with self._lock:
             taken, self._new = self._new, []
+            self._taken += len(taken)
         return tuple(sorted(taken, key=lambda step: step.started or 0.0)) if taken else ()
 
     def _keep(self, number: int, step: Step) -> None:
@@ -105,11 +108,10 @@ class EnvironmentLog:
         step = decode(Step, to_plain(changed(step, id=f"{ENVIRONMENT_ID}{number}", recorded_by=ENVIRONMENT)))
         whole, short = _shortened(step, MOST_TEXT), _shortened(step, LAST_TEXT)
         size = _size(whole)
-        with self._lock:
-            if self._size + self._reserved + size > MOST_BYTES:
-                whole, size, self._full = short, _size(short), True
-            self._size += size
-            self._new.append(whole)
+        if self._size + self._reserved + size > MOST_BYTES:
+            whole, size, self._full = short, _size(short), True
+        self._size += size
+        self._new.append(whole)
 
 
 def _shortened(step: Step, most: int) -> Step:

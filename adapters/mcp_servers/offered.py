@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,7 @@ def check_servers(case: Case) -> None:
             raise SetupError(f"{where} needs the command {command!r}, which is not on PATH")
 
 
-@asynccontextmanager
-async def servers_of(case: Case, log: EnvironmentLog) -> AsyncIterator[OfferedServers]:
+def servers_of(case: Case, log: EnvironmentLog) -> AbstractAsyncContextManager[OfferedServers]:
     """Start the MCP servers of a case; they and all their processes end with the context.
 
     Args:
@@ -78,9 +77,11 @@ async def servers_of(case: Case, log: EnvironmentLog) -> AsyncIterator[OfferedSe
     Raises:
         SetupError: a server did not start; nothing has been said to the agent.
     """
-    if not case.mcp:
-        yield OfferedServers()
-        return
+    return _servers_of(case, log) if case.mcp else contextlib.nullcontext(OfferedServers())
+
+
+@asynccontextmanager
+async def _servers_of(case: Case, log: EnvironmentLog) -> AsyncIterator[OfferedServers]:
     check_servers(case)
     gateway = await asyncio.to_thread(the_gateway)
     folder = Path(tempfile.mkdtemp(prefix="viva-mcp-"))

@@ -66,7 +66,7 @@ async def converse_with_agent(
                 )
                 watched, limits = WatchedSession(session, run.resources.health(agent.spec)), run.resources.limits(case)
                 transcript = await converse(
-                    course.examiner, watched, limits, course.keep, environment.log.take, course.earlier
+                    course.examiner, watched, limits, course.on_round, environment.log.take, course.earlier
                 )
                 transcript = course.noted(transcript)
             except AgentError as error:  # it left nothing that the data files could be put into, or loads no state

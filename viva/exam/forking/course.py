@@ -55,8 +55,12 @@ class Course:
             examiner, earlier = await fork.begin(examiner, session, journal, keep)
         return cls(examiner, earlier, StateKeeper(session, journal, wanted=states), keep, fork)
 
-    async def keep(self, round_: Round) -> None:
-        """Store a round with the agent's present state, if it offers one."""
+    @property
+    def on_round(self) -> Callable[[Round], Awaitable[None]]:
+        """Return what stores each round, with the agent's present state if it offers one."""
+        return self._keep_with_state if self.states.goes_on else self.keep_round
+
+    async def _keep_with_state(self, round_: Round) -> None:
         await self.keep_round(await self.states.with_state(round_))
 
     def noted(self, transcript: Transcript) -> Transcript:

@@ -20,7 +20,8 @@ class StateKeeper:
 
     def __init__(self, session: AgentSession, journal: JournalWriter, *, wanted: bool) -> None:
         self._session, self._journal = session, journal
-        self._goes_on = wanted and offers_state(session.agent)
+        self.goes_on = wanted and offers_state(session.agent)
+        """Whether the next state is to be saved."""
         self.notes: tuple[str, ...] = ()
         """Why states are missing, for readers of the conversation."""
 
@@ -30,16 +31,16 @@ class StateKeeper:
         Raises:
             JournalError: the journal cannot be written.
         """
-        if not self._goes_on or round_.error is not None:
+        if not self.goes_on or round_.error is not None:
             return round_
         try:
             state = await save_state(self._session)
         except (AgentError, MachineError) as error:
-            self._goes_on = False
+            self.goes_on = False
             self.notes = (f"no state was kept from round {round_.number} on: {error}",)
             return round_
         if state is None:
-            self._goes_on = False
+            self.goes_on = False
             return round_
         name = name_for("texts", state, "json")
         self._journal.keep(name, state)

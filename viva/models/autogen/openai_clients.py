@@ -66,6 +66,7 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
         config: As AutoGen's client takes it.
         """
         super().__init__(**{**config, "http_client": ChatHttp()})
+        _send_messages_as_they_are(self._client.chat.completions)
 
     @property
     def address(self) -> str:
@@ -98,6 +99,17 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
         return ""
 
 
+def _send_messages_as_they_are(completions: Any) -> None:
+    """Keep the SDK from looking at each value of all earlier messages, on the event loop, in each round."""
+    create = completions.create
+
+    async def create_with(*, messages: Any, extra_body: Any = None, **arguments: Any) -> Any:
+        body = {**(extra_body or {}), "messages": list(messages)}
+        return await create(messages=(), extra_body=body, **arguments)
+
+    completions.create = create_with
+
+
 async def _names_in(body: bytes) -> frozenset[str]:
     """Return the names of the models in a list that a server sent; none if it is not such a list."""
     whole = await parse(body)
@@ -116,6 +128,7 @@ class BoundedAzureClient(AzureOpenAIChatCompletionClient):
         config: As AutoGen's client takes it.
         """
         super().__init__(**{**config, "http_client": ChatHttp()})
+        _send_messages_as_they_are(self._client.chat.completions)
 
 
 def _sound(found: ChatResponse) -> bytes:
