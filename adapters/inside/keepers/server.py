@@ -15,7 +15,7 @@ from typing import NoReturn
 from ..descendants import adopt_orphans, end_with_parent, kill_all, reap_all
 
 LOOK_MILLISECONDS = 500
-"""How often it looks whether Viva still lives, where the system does not tell."""
+"""How often it checks whether Viva is alive, if the system does not notify it."""
 NOT_STARTED = 127
 
 
