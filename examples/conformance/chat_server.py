@@ -24,7 +24,9 @@ class Handler(BaseHTTPRequestHandler):
         if word == "exception":
             return self.send(400, json.dumps({"error": {"message": rest}}).encode())
         if word == "garbage":
-            return self.send(200, json.dumps(self.answer("garbage", said)).encode().replace(b"garbage", b"\xff\xfe\x80"))
+            return self.send(
+                200, json.dumps(self.answer("garbage", said)).encode().replace(b"garbage", b"\xff\xfe\x80")
+            )
         if word == "cut":
             return self.cut()
         return self.send(200, json.dumps(self.answer(self.reply(word, rest, said), said)).encode())

@@ -12,4 +12,6 @@ def made(workspace):
     def answer(messages, **_):
         return ChatMessage(role="assistant", content=model.answer([m.content for m in messages if m.role == "user"]))
 
-    return FunctionAgent(name="player", tools=[], llm=MockFunctionCallingLLM(response_generator=answer), streaming=False)
+    return FunctionAgent(
+        name="player", tools=[], llm=MockFunctionCallingLLM(response_generator=answer), streaming=False
+    )

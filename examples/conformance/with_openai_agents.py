@@ -12,7 +12,7 @@ class Playing(SdkModel):
     def __init__(self, model):
         self.model = model
 
-    async def get_response(self, instructions, input, *_, **__):
+    async def get_response(self, system_instructions, input, *_, **__):
         said = [input] if isinstance(input, str) else [each["content"] for each in input if each.get("role") == "user"]
         text = ResponseOutputText(text=self.model.answer(said), type="output_text", annotations=[])
         message = ResponseOutputMessage(
