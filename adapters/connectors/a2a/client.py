@@ -48,7 +48,7 @@ class A2aHttp(httpx.AsyncClient):
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:
-    """Yield the lines of a stream of events, which end as events say: httpx also ends them at U+0085, U+2028 and more."""
+    """Yield the lines of a stream of events; httpx would also end them at U+0085, U+2028 and others."""
     *lines, rest = _LINE_END.split(response.text)
     for line in (*lines, *([rest] if rest else ())):
         yield line
