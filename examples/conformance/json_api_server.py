@@ -24,7 +24,7 @@ class Handler(chat_server.Handler):
     def answer(self, text, said):
         return {"data": {"text": text}}
 
-    def do_DELETE(self):  # noqa: N802 (the standard library's name)
+    def do_DELETE(self):  # noqa: N802 (the name that the library looks for)
         del SAID[self.path.rpartition("/")[2]]
         self.send(200, b"{}")
 

@@ -1,7 +1,4 @@
-"""An agent of the OpenAI Agents SDK that plays the part.
-
-Use: `pytest --viva-conformance with_openai_agents.py:made@VENV`.
-"""
+"""An agent of the OpenAI Agents SDK: `pytest --viva-conformance with_openai_agents.py:made@VENV`."""
 
 from agent import Model
 from agents import Agent, ModelResponse, Usage, set_tracing_disabled
@@ -15,7 +12,7 @@ class Playing(SdkModel):
     def __init__(self, model):
         self.model = model
 
-    async def get_response(self, instructions, input, *_, **__):  # noqa: A002 (the SDK's name)
+    async def get_response(self, system_instructions, input, *_, **__):  # noqa: A002 (the SDK's name)
         said = [input] if isinstance(input, str) else [each["content"] for each in input if each.get("role") == "user"]
         text = ResponseOutputText(text=self.model.answer(said), type="output_text", annotations=[])
         message = ResponseOutputMessage(

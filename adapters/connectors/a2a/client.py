@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ _END = re.compile(
 )
 """The states after which an agent says nothing more, of both versions of the protocol."""
 _LONGEST_STATE = 64
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class A2aHttp(httpx.AsyncClient):
@@ -37,7 +39,16 @@ class A2aHttp(httpx.AsyncClient):
             ModelError: the response redirects to another host or port.
         """
         options["follow_redirects"] = False
-        return await send_bounded(partial(super().send, stream=True, **options), request, has_ended)
+        response = await send_bounded(partial(super().send, stream=True, **options), request, has_ended)
+        response.aiter_lines = partial(_lines, response)
+        return response
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[str]:
+    """Yield the lines of a stream of events; httpx would also end them at U+0085, U+2028 and others."""
+    *lines, rest = _LINE_END.split(response.text)
+    for line in (*lines, *([rest] if rest else ())):
+        yield line
 
 
 def has_ended(body: bytearray, new: int) -> bool:

@@ -202,9 +202,16 @@ class CheckedAgent:
 
     async def _rest(self) -> None:
         """Note how many processes stay between sessions; a leak shows after later sessions, because it grows."""
-        if can_measure():
-            await asyncio.sleep(0.2)
-            self._resting = len(agent_processes(self.mark))
+        if not can_measure():
+            return
+        # After sessions that had to wait for a process, the connector starts some ahead.
+        async with self.talk(quiet=False), self.talk(quiet=False):
+            pass
+        before = -1
+        while before < self._resting:
+            before = self._resting
+            await asyncio.sleep(0.3)
+            self._resting = max(before, len(agent_processes(self.mark)))
 
 
 class _Reader:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -16,6 +17,7 @@ pytest.importorskip("a2a", reason="the package a2a-sdk is not installed")
 
 from tests.adapters.connectors.http.plays import Play, playing
 from tests.conftest import QUICK
+from viva.adapters.connectors.a2a.client import A2aHttp
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError, SetupError
@@ -198,3 +200,17 @@ def test_without_the_sdk_the_command_that_installs_it_is_told(monkeypatch: pytes
 def test_an_address_that_is_none_is_told(spec: str, told: str) -> None:
     with pytest.raises(SetupError, match=told):
         load_agent(spec)
+
+
+async def test_lines_of_a_stream_end_only_where_events_say() -> None:
+    text = "data: a\x85b\u2028c\x0cd\r\n\r\ndata: e\rdata: f\n\nrest"
+
+    async def sent() -> AsyncIterator[bytes]:
+        yield text.encode()
+
+    kind = {"Content-Type": "text/event-stream; charset=utf-8"}
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=kind, content=sent()))
+    async with A2aHttp(transport=transport) as client:
+        response = await client.send(client.build_request("GET", "http://agent.example"), stream=True)
+        lines = [line async for line in response.aiter_lines()]
+    assert lines == ["data: a\x85b\u2028c\x0cd", "", "data: e", "data: f", "", "rest"]

@@ -1,0 +1,64 @@
+"""The conformance suite with agents behind the other connectors, and with agents of real frameworks."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.environments import folder_of, python_of
+from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, OF_PROCESSES, conformance, passed
+
+FEW = 20
+"""Sessions here: that memory stays flat is a promise of the connectors, which other tests check for longer."""
+SERVED = {*OF_PROCESSES, "writes_in_its_workspace"}
+FRAMEWORKS = ("autogen", "langgraph", "openai_agents", "pydantic_ai")
+
+
+@contextmanager
+def served(python: Path | str, script: str) -> Iterator[str]:
+    """Run a server; yield what it prints first."""
+    command = [str(python), str(AGENTS / script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.kill()
+
+
+def test_the_responses_api_passes(tmp_path: Path) -> None:
+    with served(sys.executable, "responses_server.py") as spec:
+        passed(conformance(tmp_path, "--viva-conformance", spec, sessions=FEW), SERVED)
+
+
+def test_a_json_api_by_mapping_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(sys.executable, "json_api_server.py") as url:
+        monkeypatch.setenv("VIVA_CONFORMANCE_URL", url)
+        printed = conformance(tmp_path, "--viva-conformance", str(AGENTS / "json_api.yaml"), sessions=FEW)
+    passed(printed, SERVED)
+
+
+@pytest.mark.skipif(find_spec("a2a") is None, reason="the package a2a-sdk is not installed")
+def test_a2a_passes(tmp_path: Path) -> None:
+    with served(python_of("a2a"), "a2a_server.py") as spec:
+        printed = conformance(tmp_path, "--viva-conformance", spec, sessions=FEW)
+    passed(printed, {*SERVED, *CUT, "survives_invalid_encoding", "survives_a_lone_surrogate"})
+
+
+def test_a_program_in_a_terminal_passes(tmp_path: Path) -> None:
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(AGENTS / 'terminal.py'))}"
+    printed = conformance(tmp_path, "--viva-conformance", f"cmd+plain:{command}", sessions=FEW)
+    passed(printed, {*CUT, "keeps_every_character", "survives_a_lone_surrogate", "survives_a_flood_on_stderr"})
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_agents_of_each_framework_pass(framework: str, tmp_path: Path) -> None:
+    spec = f"{AGENTS}/with_{framework}.py:made@{folder_of(framework)}"
+    passed(conformance(tmp_path, "--viva-conformance", spec, sessions=FEW), CUT)
