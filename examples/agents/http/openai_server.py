@@ -32,13 +32,15 @@ def chat(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def respond(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answer one message, as `POST /v1/responses` does."""
-    said = asked["input"] if isinstance(asked["input"], str) else asked["input"][-1]["content"]
+    """Answer a message after the response that it refers to, or a whole conversation, as `POST /v1/responses` does."""
+    items = [{"role": "user", "content": asked["input"]}] if isinstance(asked["input"], str) else asked["input"]
+    said = [str(each["content"]) for each in items if each["role"] == "user"]
     name = f"resp_{uuid.uuid4().hex}"
-    SUMS[name] = SUMS.get(asked.get("previous_response_id") or "", 0) + total(str(said))
+    SUMS[name] = SUMS.get(asked.get("previous_response_id") or "", 0) + sum(map(total, said))
     content = [{"type": "output_text", "text": f"The sum is {SUMS[name]}.", "annotations": []}]
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
-    usage = {"input_tokens": len(str(said)) // 4, "output_tokens": 5, "total_tokens": len(str(said)) // 4 + 5}
+    tokens = sum(map(len, said)) // 4
+    usage = {"input_tokens": tokens, "output_tokens": 5, "total_tokens": tokens + 5}
     return {"id": name, "object": "response", "status": "completed", "output": [message], "usage": usage}
 
 

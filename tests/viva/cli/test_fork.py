@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -285,6 +287,56 @@ def test_a_damaged_state_is_told_before_anything_is_said(agents: Desk, damage: s
     forked = fork(agents, "Stateful", "--fork-by", "replay")
     assert forked.record is not None
     assert forked.record.points == ALL
+
+
+def swapped(desk: Desk, run: StoredRun, content: bytes | None, name: str | None = None) -> None:
+    """Make the journal name another state of round 25, as a stranger could who sends it."""
+    old = str(run.transcript.rounds[24].state)
+    new = name or f"texts/{hashlib.sha256(content or b'').hexdigest()}.json"
+    (file,) = (desk.folder / "journal").glob("*.jsonl")
+    file.write_text(re.sub(r',"crc":"\w+"(?=}\n)', "", file.read_text().replace(old, new)))
+    if content is not None:
+        (desk.folder / "journal" / new).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"not json", "not JSON"),
+        (b"[" * 100_000 + b"]" * 100_000, ""),
+        (b'"' + b"x" * (5 * 1024 * 1024) + b'"', "is missing, or was changed"),
+        (b'{"total": NaN}', ""),
+        (b"\xff\xfe", ""),
+    ],
+)
+def test_a_state_of_a_stranger_that_is_none_is_told_whatever_its_digest(
+    agents: Desk, content: bytes, words: str
+) -> None:
+    run = hold(agents, "Stateful")
+    swapped(agents, run, content)
+    told = agents.viva("replay", "journal", "--fork-at", "25", "--against", "agents.py:Stateful", expect=2).stderr
+    assert f"the state of round 25 of {run.id} cannot be loaded" in told
+    assert words in told
+
+
+@pytest.mark.parametrize("name", ["../secret.json", "/etc/hostname", "texts/../../secret.json", "texts/link.json"])
+def test_a_state_is_read_from_nowhere_but_the_journal(agents: Desk, name: str) -> None:
+    run = hold(agents, "Stateful")
+    (agents.folder / "secret.json").write_text('{"total": 4711}')
+    (agents.folder / "journal" / "texts" / "link.json").symlink_to(agents.folder / "secret.json")
+    swapped(agents, run, None, name)
+    done = agents.viva("replay", "journal", "--fork-at", "25", "--against", "agents.py:Stateful")
+    assert done.returncode == 2
+    assert "4711" not in done.stdout + done.stderr
+
+
+def test_a_state_that_the_agent_does_not_understand_is_its_failure(agents: Desk) -> None:
+    run = hold(agents, "Stateful")
+    swapped(agents, run, b'["of another agent"]')
+    forked = fork(agents, "Stateful")
+    assert forked.record is not None
+    assert forked.record.outcome == "target_error"
+    assert "load_state() failed" in str(forked.record.error)
 
 
 @pytest.mark.parametrize(
