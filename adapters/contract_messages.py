@@ -23,7 +23,8 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
         suffix: The rest of the SPEC after the class.
     """
     if "missing" in facts:
-        return _missing([str(found) for found in facts["classes"]], module, name, suffix)
+        classes, functions = ([str(found) for found in facts.get(kind, ())] for kind in ("classes", "functions"))
+        return _missing(classes, functions, module, name, suffix)
     if "no_method" in facts:
         return NO_METHOD.format(facts["no_method"], KNOWN.format(facts["known"]) if facts.get("known") else "")
     if "wants" in facts:
@@ -36,10 +37,14 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
     )
 
 
-def _missing(classes: Sequence[str], module: str, name: str, suffix: str) -> str:
+def _missing(classes: Sequence[str], functions: Sequence[str], module: str, name: str, suffix: str) -> str:
+    """Return what to write instead; functions may not be agents, so one must be alone or have a near name."""
+    likely = classes[:1] or (functions if len(functions) == 1 else [])
     if not name:
-        first = classes[0] if classes else "Class"
-        return f"{module!r} does not say which class; write {module}:{first}{suffix}."
-    near = difflib.get_close_matches(name, classes, 1, 0.4) or classes[:1]
+        first = likely[0] if likely else "Class"
+        return f"{module!r} does not say which class, function or object; write {module}:{first}{suffix}."
+    near = (
+        difflib.get_close_matches(name, classes, 1, 0.4) or difflib.get_close_matches(name, functions, 1, 0.6) or likely
+    )
     hint = f" Did you mean {module}:{near[0]}{suffix}?" if near else " It has no class with get_reply_from_agent."
     return f"{module} has no {name!r}.{hint}"

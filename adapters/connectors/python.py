@@ -129,7 +129,7 @@ def _broken(source: Path | str, error: BaseException) -> SetupError:
     where, at = str(source), raised_at(error, __file__)
     told = hint_about(error, at) if isinstance(error, ImportError) else ""
     if isinstance(error, ModuleNotFoundError):
-        told = told or " Install it into Viva's environment."
+        told = told or " Install it into Viva's environment, or end the SPEC with the one that has it: @/path/to/venv."
     if at is not None:
         where = f"{source}:{at[1]}" if isinstance(source, Path) else f"{source} ({at[0]}:{at[1]})"
     return SetupError(f"{where} cannot be imported: {describe(error)}.{told}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shutil
 from pathlib import PurePath
 
 from viva.errors import SetupError
@@ -28,6 +29,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ADDRESS = re.compile(
     r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\]):(?P<port>\d{1,5})(?P<path>/[^#]*)?(?P<model>#.*)?", re.DOTALL
 )
+_FILE_ALONE = re.compile(r"(?P<file>[^@]+\.py)@(?P<python>[^:]+)", re.DOTALL)
 _ENVIRONMENT_FIRST = re.compile(r"(?P<module>.+\.py|[\w.]+)@(?P<python>[^:]+)", re.DOTALL)
 
 
@@ -41,7 +43,10 @@ def class_of(spec: str) -> tuple[str, str]:
     if not colon and spec.endswith(".py"):
         module, name = spec, ""
     if not module:
-        raise SetupError(f"{spec!r} is not an agent SPEC. Use {FORMS}.")
+        if alone := _FILE_ALONE.fullmatch(spec):
+            meant = f"{alone['file']}:Class@{alone['python']}"
+            raise SetupError(f"{alone['file']!r} does not say which class, function or object; write {meant}.")
+        raise SetupError(f"{spec!r} is not an agent SPEC.{_program_meant(spec)} Use {FORMS}.")
     if module == "openai":
         raise SetupError(
             f"{spec!r} names a model, not an agent. An agent behind an OpenAI-compatible endpoint is named by its "
@@ -61,9 +66,17 @@ def class_of(spec: str) -> tuple[str, str]:
     return module, name
 
 
+def _program_meant(spec: str) -> str:
+    """Return what to write if the text begins with a program of this machine; empty if it does not."""
+    words = spec.split()
+    if not words or shutil.which(words[0]) is None:
+        return ""
+    return f" If it is a program, write cmd:{spec} (it speaks JSON) or cmd+plain:{spec} (it is made for people)."
+
+
 def connector_meant(module: str, name: str) -> str:
     """Return a question that suggests a connector whose name is near a module that does not exist; empty if none is."""
-    near = difflib.get_close_matches(module, SCHEMES, 1, 0.75)
+    near = difflib.get_close_matches(module, SCHEMES, 1, 0.7)
     return f" Did you mean {near[0]}:{name}?" if near else ""
 
 

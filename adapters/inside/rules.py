@@ -32,11 +32,11 @@ def factory_of(module: Any, name: str, base: Any) -> Any:
     """Return the module's attribute `name`: a class of agents, or another callable that makes one.
 
     Raises:
-        Setup: `missing` (with the existing classes), `no_class`, `no_method` or `needs`.
+        Setup: `missing` (with the existing classes and functions), `no_class`, `no_method` or `needs`.
     """
     factory = getattr(module, name, None) if name else None
     if factory is None:
-        raise Setup(missing=name, classes=_classes(module))
+        raise Setup(missing=name, classes=_classes(module), functions=_functions(module))
     factory = maker_of(factory)
     if not callable(factory):
         raise Setup(no_class=name, kind=_kind(factory), known=frameworks.KNOWN)
@@ -162,6 +162,16 @@ def _classes(module: Any) -> list[str]:
         for key, value in list(vars(module).items())  # a module may import more when it is asked
         if (isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser")
         or (not isinstance(value, type) and frameworks.wrapper_name(value) is not None)
+    ]
+
+
+def _functions(module: Any) -> list[str]:
+    """Return the names of the public functions that a module defines itself, which may answer or make an agent."""
+    name = getattr(module, "__name__", None)
+    return [
+        key
+        for key, value in list(vars(module).items())
+        if inspect.isfunction(value) and value.__module__ == name and not key.startswith("_")
     ]
 
 

@@ -132,7 +132,9 @@ def _check_together(file: AgentFile[HttpKeys]) -> None:
     keys = file.keys
     if keys.api != "json":
         if keys.model is None:
-            raise file.mistake("model is missing: name one of the endpoint's models")
+            raise file.mistake(
+                "model is missing: name one of the endpoint's models, or add api: json for an API of its own"
+            )
         for name in JSON_KEYS:
             if getattr(keys, name) is not None:
                 raise file.mistake(f"{name} describes an API of its own; add api: json", name)

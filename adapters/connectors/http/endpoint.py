@@ -130,7 +130,8 @@ class Endpoint:
         status = getattr(fault, "status_code", None)
         hint = ""
         if status in (401, 403):
-            hint = ". Set VIVA_AGENT_API_KEY, or the variable that key_env names, to a key that it accepts"
+            hint = ". Set VIVA_AGENT_API_KEY, or the variable that key_env names, to a key that it accepts; "
+            hint += "a key in another header belongs into headers: of the agent file"
         elif status in (404, 405):
             hint = ". Check the address, and the path in the agent file"
         words = f"{request.method} {request.url} failed: {redact(one_line(str(fault), 500))}{hint}"

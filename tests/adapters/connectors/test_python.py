@@ -92,7 +92,7 @@ def test_a_file_finds_its_own_neighbours(tmp_path: Path) -> None:
 
 MISTAKES = {
     "{file}:GoodAgnet": r"good_agents.py has no 'GoodAgnet'. Did you mean .*good_agents.py:GoodAgent\?",
-    "{file}": r"does not say which class; write .*good_agents.py:GoodAgent",
+    "{file}": r"does not say which class, function or object; write .*good_agents.py:GoodAgent",
     "{file}:NoMethod": r"NoMethod has no get_reply_from_agent\(message\) method",
     "{file}:Forgot": r"Forgot has no get_reply_from_agent\(message\) method",
     "{file}:value": r"value in .* is not a class",
@@ -103,6 +103,9 @@ MISTAKES = {
     "json:NoSuchClass": r"json has no 'NoSuchClass'. It has no class with get_reply_from_agent",
     "just_words": r"not an agent SPEC\. Use package.module:Class",
     ":Agent": r"not an agent SPEC",
+    "sh -c x": r"If it is a program, write cmd:sh -c x .* or cmd\+plain:sh -c x",
+    "plain:sh": r"Did you mean cmd\+plain:sh\?",
+    "{file}@/some/venv": r"does not say which class, function or object; write .*good_agents.py:Class@/some/venv",
     "cmd:no-such-program": r"there is no program 'no-such-program' on the PATH",
     "replay:runs/no-journal": r"there is no folder runs/no-journal",
     "replay:Agent@/some/venv": r"there is no folder .* name its file: replay.py:Class",
@@ -124,6 +127,20 @@ def test_a_wrong_spec_says_what_to_do(spec: str, good: Path) -> None:
     assert "pass" not in str(caught.value).replace("password", "")
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (":anwser", "has no 'anwser'. Did you mean .*functions.py:answer\\?"),
+        ("", "does not say which class, function or object; write .*functions.py:answer\\."),
+    ],
+)
+def test_a_misspelled_function_is_found(name: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "functions.py"
+    file.write_text("from textwrap import dedent\ndef _own(): ...\ndef answer(message): return message\n")
+    with pytest.raises(SetupError, match=words):
+        load_agent(f"{file}{name}")
+
+
 def test_a_file_may_be_called_like_a_connector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "replay.py").write_text(GOOD)
     monkeypatch.chdir(tmp_path)
@@ -135,7 +152,10 @@ def test_a_file_may_be_called_like_a_connector(tmp_path: Path, monkeypatch: pyte
     [
         ("\nraise ValueError('no config')", r"broken.py:2\)? cannot be imported: ValueError: no config"),
         ("import sys\nsys.exit(4)", r"broken.py:2\)? cannot be imported: SystemExit: 4"),
-        ("import no_such_package_at_all", r"ModuleNotFoundError: .* Install it into Viva's environment"),
+        (
+            "import no_such_package_at_all",
+            r"ModuleNotFoundError: .* Install it into Viva's environment, or .*: @/path/to/venv\.",
+        ),
         ("def f(:\n  pass", r"cannot be imported: SyntaxError: .*line 1"),
         ("raise __import__('asyncio').CancelledError", r"cannot be imported: CancelledError"),
     ],

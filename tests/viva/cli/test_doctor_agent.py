@@ -171,6 +171,9 @@ def test_a_failure_says_where_why_and_what_to_do(desk: Desk, spec: str) -> None:
     assert (failure["at"], failure["fault"]) == (at, fault)
     assert problem in failure["problem"]
     assert failure["advice"] or fault == "setup"
+    assert ("cmd+plain:COMMAND" in failure["advice"]) == (spec == "cmd:false"), (
+        "only where it was expected to read JSON"
+    )
     said = desk.viva("doctor", "--agent", spec, *options, expect=2, environment=environment).stdout
     assert "sk-very-long" not in said + json.dumps(found)
     assert "The exchange worked" not in said

@@ -107,7 +107,7 @@ async def check_up(spec: str, message: str, options: Options) -> AgentCheckup:
             finally:
                 found.printed = found.printed or printed.texts()
     except (AgentError, SetupError) as error:
-        found.failures.insert(0, _failure(phase.name, error, options.reply_seconds))
+        found.failures.insert(0, _failure(phase.name, error, options.reply_seconds, found))
     return found
 
 
@@ -194,14 +194,17 @@ def _files(workspace: Path | None) -> list[str]:
     return sorted(names)
 
 
-def _failure(at: str, error: AgentError | SetupError, seconds: float) -> CheckupFailure:
+def _failure(at: str, error: AgentError | SetupError, seconds: float, found: AgentCheckup) -> CheckupFailure:
     problem = redact(str(error))
     if isinstance(error, MachineError):
         return CheckupFailure(at, problem, "This says nothing about the agent. Try again with more room.", "machine")
     if isinstance(error, SetupError):
         folder = "Make room in the folder for temporary files (TMPDIR)." if isinstance(error, WorkspaceError) else ""
         return CheckupFailure(at, problem, folder, "setup")
-    return CheckupFailure(at, problem, _advice(at, error, seconds), "agent")
+    advice = _advice(at, error, seconds)
+    if found.connector == "cmd" and found.facts.get("mode") == "json" and at == "reply":
+        advice = f"{advice} {FOR_PEOPLE}"
+    return CheckupFailure(at, problem, advice, "agent")
 
 
 def _advice(at: str, error: AgentError, seconds: float) -> str:
@@ -213,6 +216,7 @@ def _advice(at: str, error: AgentError, seconds: float) -> str:
     return ADVICE[at]
 
 
+FOR_PEOPLE = "A program that is made for people, and does not read JSON, is examined with cmd+plain:COMMAND."
 WAITS: Mapping[str, str] = {
     "opening": "Or it waits for something, such as a model that does not answer, or input that nobody gives.",
     "reply": "Or it waits for something; --message TEXT sends it another message.",

@@ -11,6 +11,8 @@ from viva.records.text import counted, one_line, printable
 
 SHOWN = 1000
 """Maximum number of characters of a reply."""
+LINE = 300
+"""Maximum number of characters of a printed line: what an agent prints can be a whole minified program."""
 FILES = 5
 """Maximum number of files that are named."""
 _PHASES = {"loading": "loading", "opening": "opening", "reply": "first reply", "closing": "closing"}
@@ -22,7 +24,8 @@ def show_checkup(found: AgentCheckup) -> None:
         click.echo(f"{name:<16} {words}")
     for stream, text in found.printed.items():
         click.echo(f"\nThe end of its {stream}:")
-        click.echo(printable(text.rstrip("\n")))
+        for line in text.rstrip("\n").split("\n"):
+            click.echo(one_line(line, LINE) if len(line) > LINE else printable(line))
     for notice in found.notices:
         click.echo(f"\nnote: {one_line(notice)}")
     for failure in found.failures:

@@ -25,6 +25,7 @@ FRAMEWORKS = {
 """Distributions that people build agents with. Viva requires AutoGen, so its presence says nothing."""
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 DOCUMENT = "/openapi.json"
+REFUSED = "connection refused"
 SECONDS, MOST_BYTES = 10.0, 4 << 20
 
 
@@ -66,6 +67,10 @@ def look_at(url: str) -> FoundAddress:
             assert isinstance(document, dict)
             base = url.rstrip("/") if kind == "models" else _base(kind, document, candidate, root)
             return FoundAddress(kind, base, document)
+    if all(REFUSED in words for words in tried):
+        raise SetupError(
+            f"nothing listens at {urlsplit(url).netloc}. Start the agent, or correct the address in --url."
+        )
     raise SetupError(
         f"nothing at {url} says what it is: no agent card, no OpenAPI document (JSON), no OpenAI-compatible models. "
         f"Tried {'; '.join(tried)}. Write an agent file by hand: `viva docs http`."
@@ -80,7 +85,8 @@ def _read(url: str, tried: list[str]) -> object:
         tried.append(f"{url}: {error.code}")
         error.close()
     except (URLError, OSError) as error:
-        tried.append(f"{url}: {getattr(error, 'reason', error)}")
+        reason = getattr(error, "reason", error)
+        tried.append(f"{url}: {REFUSED if isinstance(reason, ConnectionRefusedError) else reason}")
     except ValueError:
         tried.append(f"{url}: no JSON")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ def write_files(files: Mapping[Path, str], *, force: bool) -> None:
 def try_once(module: str, *arguments: str) -> bool:
     """Run `python -m module` once, show what it prints, and return whether it succeeded."""
     shown = "viva" if module == "viva" else module
-    click.echo(f"\n$ {printable(' '.join((shown, *arguments)))}")
+    click.echo(f"\n$ {printable(shlex.join((shown, *arguments)))}")
     command: Sequence[str] = (sys.executable, "-m", module, *arguments)
     try:
         done = subprocess.run(

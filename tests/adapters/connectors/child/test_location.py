@@ -73,7 +73,9 @@ def test_a_missing_interpreter_is_the_users_mistake_and_says_what_to_do(tmp_path
         load_agent(f"{tmp_path}/b.py:Sync@{sys.executable}")
     with pytest.raises(SetupError, match=rf"Did you mean [^:]*/a\.py:Sync@{sys.executable}\?"):
         load_agent(f"{file}:Sinc@{sys.executable}")
-    with pytest.raises(SetupError, match=r"^'[^:]*a\.py' does not say which class; write [^:]*a\.py:\w+\.$"):
+    with pytest.raises(
+        SetupError, match=r"^'[^:]*a\.py' does not say which class, function or object; write [^:]*a\.py:\w+\.$"
+    ):
         load_agent(str(file), isolate=True)
 
 
