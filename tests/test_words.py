@@ -29,7 +29,7 @@ TERMS_OF_CODE = {
     # A rate is written with `per`.
     r"\b(object|message|us|µs|ms|s) a (line|round|message)\b": "per line, per round",
     # An adverb is not a noun.
-    r"\bof (before|then)\b(?! [a-z])": "earlier",
+    r"\bof (before|then)\b(?! (the|a|an|this|that|it)\b)": "earlier",
     r"\b(calls|files|messages|replies|rounds) before(?=[,.:;]| and\b)": "earlier calls, previous rounds",
     # Programs, protocols and numbers do not tell.
     r"\btells? no (?!more)[a-z]+|\bdoes not tell\b(?! the fact)|\bwho saw\b": "does not report, recorded by",

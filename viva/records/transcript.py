@@ -342,8 +342,8 @@ class Step:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """All other data from the source."""
     recorded_by: str = AGENT
-    """Who recorded the step: `agent`, or `environment` for what Viva recorded itself. Whatever an agent returns is
-    reset to `agent`, so nobody else can claim it."""
+    """Who recorded the step: `agent`, or `environment` for what Viva recorded. Whatever an agent returns is reset
+    to `agent`, so nobody else can claim it."""
 
     @property
     def from_environment(self) -> bool:
