@@ -17,8 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="SPEC",
         help="Collect case folders and test this agent: package.module:Class, path/to/file.py:Class, either one "
-        "followed by @/path/to/venv, http(s)://host/v1#model, replay:JOURNAL, or example:NAME. Can be repeated: each "
-        "case is an item for each agent.",
+        "followed by @/path/to/venv, http(s)://host/v1#model, a2a:http(s)://host, cmd:COMMAND, cmd+plain:COMMAND, "
+        "acp:COMMAND, taskweaver:PROJECT, an agent file (path/to/file.yaml), replay:JOURNAL, or example:NAME. Can be "
+        "repeated: each case is an item for each agent.",
     )
     for field, option in Options.declared(*OPTIONS):
         group.addoption(name_of(option), **declared(field, option))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import subprocess
 import threading
 import weakref
 from collections import OrderedDict
@@ -25,7 +24,6 @@ from viva.errors import AgentError, SetupError
 
 MOST_AGENTS = 8
 """Maximum number of agents with ready processes at a time: each takes memory."""
-END_SECONDS = 2.0
 OF_A_RUN = frozenset({TRACE_PARENT, MARK})
 """The variables that each run has of its own."""
 
@@ -51,6 +49,7 @@ class ReadyProcesses:
         self._missed = False
         """Whether a run had to wait for a process; from then on they are started ahead."""
         self._starting: set[asyncio.Task[None]] = set()
+        self._releases = 0
         self._viva = os.getpid()
         self._end = weakref.finalize(self, _end_all, self._ahead)
 
@@ -112,6 +111,7 @@ class ReadyProcesses:
             with contextlib.suppress(RuntimeError):  # its loop is closed, and has cancelled it
                 task.get_loop().call_soon_threadsafe(task.cancel)
         with self._lock:
+            self._releases += 1
             self._to_fork = None
             _end_all(self._ahead)
 
@@ -121,9 +121,15 @@ class ReadyProcesses:
         if len(self._starting) + len(self._ahead) >= (os.cpu_count() or 2):
             return
 
+        releases = self._releases
+
         async def start() -> None:
             with contextlib.suppress(AgentError, SetupError):  # the run that needs it will say why
                 await start_ahead()
+            with self._lock:
+                if self._releases != releases:  # too late to be cancelled, and nobody would end it any more
+                    self._to_fork = None
+                    _end_all(self._ahead)
 
         task = asyncio.create_task(start())
         self._starting.add(task)
@@ -204,9 +210,7 @@ def _end_all(waiting: list[_Waiting]) -> None:
     for spawned in ended:
         spawned.close()
     for spawned in ended:
-        if spawned.process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                spawned.process.wait(END_SECONDS)
+        spawned.wait()
 
 
 _used: OrderedDict[int, weakref.ref[ReadyProcesses]] = OrderedDict()

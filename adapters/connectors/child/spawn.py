@@ -13,7 +13,8 @@ import socket
 import subprocess
 import tempfile
 import termios
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,8 @@ from weakref import WeakKeyDictionary
 from viva.adapters.connectors.child.leftovers import MARK
 from viva.adapters.trace_context import current_traceparent
 
+END_SECONDS = 2.0
+"""Maximum time in which the supervisor of a process that is no longer needed ends."""
 TRACE_PARENT = "TRACEPARENT"
 """The variable that OpenTelemetry carries trace context to other processes in."""
 INSIDE = Path(__file__).parents[2] / "inside"
@@ -68,6 +71,42 @@ class Spawned:
             os.close(self.words)
         for each in self.streams:
             os.close(each)
+
+    def wait(self) -> None:
+        """Wait a while until the supervisor is gone."""
+        if self.process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_SECONDS)
+
+    def end(self) -> None:
+        """Close the connections, and wait a while until the supervisor is gone."""
+        self.close()
+        self.wait()
+
+
+class Spawning:
+    """A process that is being started on a thread. If nobody waits for it any longer, the thread ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: Spawned | None = None
+        self._given_up = False
+
+    def run(self, start: Callable[..., Spawned], *arguments: Any) -> Spawned:
+        """Start the process; for the thread."""
+        found = start(*arguments)
+        with self._lock:
+            self._found, is_awaited = found, not self._given_up
+        if not is_awaited:
+            found.end()
+        return found
+
+    def give_up(self) -> None:
+        """End the process, now or as soon as it has been started. Nobody has got it."""
+        with self._lock:
+            self._given_up, found = True, self._found
+        if found is not None:
+            found.end()
 
 
 @dataclass(frozen=True, slots=True)

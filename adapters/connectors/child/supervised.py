@@ -17,7 +17,7 @@ import time
 from typing import Any, Self
 
 from viva.adapters.connectors.child.leftovers import sweep
-from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, spawn, starting
+from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, Spawning, spawn, starting
 from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.supervisor import SPARE_RUNS
 from viva.adapters.machine import MORE_THREADS
@@ -79,14 +79,14 @@ class SupervisedProcess:
         """
         async with starting():
             # On a thread: on a busy machine, the kernel takes 10 ms or more to start a program.
-            spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb, program))
-            child = None
+            spawning, child = Spawning(), None
             try:
-                child = cls(await asyncio.shield(spawning))
+                child = cls(await asyncio.to_thread(spawning.run, spawn, python, memory_mb, program))
                 await child.is_up()
             except asyncio.CancelledError:
-                with contextlib.suppress(OSError):
-                    child = child or cls(await spawning)
+                if child is None:
+                    spawning.give_up()
+                else:
                     await child.end()
                 raise
             except OSError as error:
@@ -224,7 +224,7 @@ class SupervisedProcess:
     async def _see_end(self) -> None:
         """Wait for the end of a supervisor that is not Viva's own child, and kill it if it does not end itself."""
         pid = self._notices.get("pid")
-        if type(pid) is not int:
+        if type(pid) is not int or pid <= 1:  # 0 and below are groups of processes
             return
         with contextlib.suppress(OSError):
             if not self._gone.done():  # it holds its connection, so it is still that process

@@ -26,6 +26,7 @@ MISTAKES = {
     "sandbox": ("no_such_command",),
     "docs": ("nowhere",),
     "doctor": ("--no-such-option",),
+    "init": ("no_such_kind",),
 }
 DONE = {
     "run": ("echo", "--sandbox", "process", "--quiet"),
