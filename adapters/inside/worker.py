@@ -102,7 +102,6 @@ class AgentServer:
             own = forks.fork_run(request, self.descriptor, files, self.limits, printed)
             if own is not None:
                 self.descriptor, self.me = own, os.getpid()
-                self.put(encode({"n": 0, "begun": True}))
                 return None
 
     def listen(self) -> None:
@@ -157,6 +156,8 @@ class AgentServer:
         if first is not None:
             self.post(first)
         start_new_thread(self.listen, ())
+        if first is None:  # in a fork, up to here it was Viva's own code or this machine that failed
+            self.put(encode({"n": 0, "begun": True}))
 
     def serve_loop(self, first: dict[str, Any] | None) -> None:
         """Serve an asynchronous agent, always on this loop, which runs on between the calls."""
