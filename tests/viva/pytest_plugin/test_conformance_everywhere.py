@@ -17,6 +17,7 @@ from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, OF_PROCESSES,
 
 FEW = 20
 """Sessions here: that memory stays flat is a promise of the connectors, which other tests check for longer."""
+pytestmark = pytest.mark.soak  # each runs the whole suite, which takes a minute or more
 SERVED = {*OF_PROCESSES, "writes_in_its_workspace"}
 FRAMEWORKS = ("autogen", "langgraph", "openai_agents", "pydantic_ai")
 
