@@ -78,7 +78,7 @@ async def load_state(session: StatefulSession, state: Any, seconds: float = STAT
 
 
 async def reply_so_far(session: StatefulSession, keys: Keys) -> Reply | None:
-    """Return what the agent did since its last reply; None if it does not tell.
+    """Return what the agent did since its last reply; None if it does not report that.
 
     Args:
         session: A session in which a reply has just failed.

@@ -1,4 +1,4 @@
-"""Imports an agent's class once before the first exam, in a process that then stands ready for it."""
+"""Imports an agent's class once before the first exam, in a process that is then kept ready for it."""
 
 from __future__ import annotations
 
