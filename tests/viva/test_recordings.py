@@ -159,13 +159,16 @@ def by_place(folder: Path) -> dict[str, StoredRun]:
     return {run.setting.place: run for run in read_runs(folder)}
 
 
+OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by")
+
+
 def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: list[Recording]) -> None:
     transcripts = [each.transcript for each in recordings]
     rounds = [round_ for transcript in transcripts for round_ in transcript.rounds]
     steps = [step for round_ in rounds for step in round_.steps]
     usages = [each.usage for each in (*rounds, *steps)]
-    # `round_count` is the journal's own; what an agent `printed`, its `state`, and what Viva recorded itself are known only
-    # where Viva ran it.
+    # `round_count` is the journal's own; what an agent `printed`, its `state`, and what Viva recorded itself are known
+    # only where Viva ran it.
     for kind, parts in (
         (Transcript, transcripts),
         (Round, rounds),
