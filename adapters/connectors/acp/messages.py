@@ -33,6 +33,7 @@ class Messages:
         program: The agent's program.
         """
         self._program = program
+        self._closed = False
         self._asked = 0
         """Number of requests that were sent to the agent; they are numbered from 0."""
         self._open = 0
@@ -58,10 +59,13 @@ class Messages:
         await self._program.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
 
     async def receive(self) -> dict[str, Any] | None:
-        """Return the agent's next message; None if it sends no more, or has broken the protocol (`fault`)."""
+        """Return the agent's next message; None if it sends no more, has broken the protocol (`fault`), or is closed.
+
+        The connection has nobody left who could process a message that arrives while it is being closed.
+        """
         while self.fault is None:
             line = await self._line()
-            if line is None:
+            if line is None or self._closed:
                 return None
             if not line.startswith(b"{"):
                 self._note_stray(line)
@@ -74,11 +78,12 @@ class Messages:
             if wrong := self._wrong(message):
                 self.fault = f"it sent an invalid JSON-RPC message ({wrong}): {_shown(line)}"
                 return None
-            return dict(message)
+            return None if self._closed else dict(message)
         return None
 
     async def close(self) -> None:
         """Close the agent's stdin, which asks it to end."""
+        self._closed = True
         self._program.close_stdin()
 
     async def _line(self) -> bytes | None:

@@ -27,7 +27,7 @@ CONNECTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "the same with packages of its own": (("langgraph/my_graph.py",), FRAMEWORKS),
     "behind an OpenAI-compatible chat endpoint": (("http/openai_server.py",), CHAT),
     "behind OpenAI's Responses API": (("http/openai_server.py",), CHAT),
-    "behind a JSON API of its own": (("http/server.py", "http/agent.yaml", "http/streaming.yaml"), JSON_API),
+    "behind a custom JSON API": (("http/server.py", "http/agent.yaml", "http/streaming.yaml"), JSON_API),
     "an A2A agent": (
         ("a2a/server.py",),
         "tests/adapters/connectors/a2a/test_a2a.py::test_the_example_passes_a_bundled_case",
@@ -49,11 +49,11 @@ CONNECTIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("acp/opencode.yaml", "acp/qwen.yaml"),
         CODING,
     ),
-    "a program that reads and writes one JSON object a line": (
+    "a program that reads and writes one JSON object per line": (
         ("commands/adder.py", "commands/two_files.js"),
         COMMANDS,
     ),
-    "a program for people, in a terminal": (("commands/talker.sh", "commands/talker.yaml"), COMMANDS),
+    "an interactive program, in a terminal": (("commands/talker.sh", "commands/talker.yaml"), COMMANDS),
     "anything that needs more settings than fit into a SPEC": (("commands/talker.yaml",), COMMANDS),
     "a session of GitHub's Copilot SDK": (
         ("copilot/agent.py",),
@@ -65,7 +65,7 @@ CONNECTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a TaskWeaver project": (("taskweaver/project",), f"{ASSISTANTS}::test_taskweaver_passes_with_its_example"),
     "a stored run, repeated": ((), "tests/viva/cli/test_replayed_agent.py"),
-    "one that works with MCP servers which the case owns": (("mcp/agent.py", "mcp/order_desk"), MCP),
+    "an agent that works with MCP servers of the case": (("mcp/agent.py", "mcp/order_desk"), MCP),
     "one of the bundled examples": (("careful.py",), "tests/adapters/connectors/test_example.py"),
 }
 """The first column of the table in `agents.md`: examples under `examples/agents`, and the test that runs them."""

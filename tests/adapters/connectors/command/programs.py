@@ -76,6 +76,7 @@ for line in sys.stdin:
     elif message == "progress without end":
         while True:
             raw(json.dumps({"id": n, "progress": "still here"}).encode() + b"\n")
+            time.sleep(0.001)  # else a fast machine reaches the maximum number of lines first
     elif message == "flood":
         for _ in range(200):
             os.write(2, b"e" * 65536)

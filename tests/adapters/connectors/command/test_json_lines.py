@@ -12,6 +12,7 @@ import pytest
 from tests.adapters.connectors.child.child_connectors import noted, until
 from tests.adapters.connectors.command.programs import PROGRAM, agent_file, opened, python, write_program
 from viva.adapters.agent_state import load_state, save_state
+from viva.adapters.connectors.command import json_lines
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.session import AgentSession
@@ -188,6 +189,17 @@ async def test_endless_progress_ends_with_the_time_and_blocks_nobody(spec: str, 
         await session.reply("progress without end", 1)
     ticking.cancel()
     assert ticks > 5
+    await session.close()
+    assert not noted(workspace)
+
+
+async def test_too_many_lines_are_a_failure_that_quotes_the_last(
+    spec: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_lines, "MOST_LINES", 50)
+    session = await opened(spec, workspace)
+    with pytest.raises(AgentError, match="more than 50 lines in one reply; the last one: .*still here"):
+        await session.reply("progress without end", 60)
     await session.close()
     assert not noted(workspace)
 
