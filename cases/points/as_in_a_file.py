@@ -45,6 +45,8 @@ def points_as_in_a_file(case: Case) -> list[dict[str, Any]]:
             "weight": point.weight,
             "eval_code": point.eval_code,
             "shown": point.shown,
+            "round": point.round,
+            "metadata": dict(point.metadata) or None,
         }
         if named:
             written |= {"id": point.id, "require": list(point.require)}

@@ -17,7 +17,7 @@ from viva.cases.plain_fields import is_number, nearest
 from viva.cases.points.requirements import Edges, cycle_in
 from viva.cases.text import describe, point_ids
 
-LEAF_KEYS = ("score_point", "weight", "eval_code", "id", "require", "shown")
+LEAF_KEYS = ("score_point", "weight", "eval_code", "id", "require", "shown", "round", "metadata")
 GROUP_KEYS = ("score_point", "weight", "id", "require", "points")
 POINT_KEYS = (*LEAF_KEYS, "points")
 MAX_LEVELS = 12
@@ -43,6 +43,8 @@ class _Draft:
     require: tuple[tuple[str, Path], ...]
     """The ids, and where each stands."""
     shown: str | None
+    round: int | None
+    metadata: dict[str, Any]
     points: list[_Draft] = field(default_factory=list)
     id: str = ""
 
@@ -90,26 +92,26 @@ class PointReader(PersonReader):
         return [draft for draft in found if draft is not None]
 
     def _draft(self, item: Any, path: Path, level: int) -> _Draft | None:
+        if isinstance(item, str):
+            item = {"score_point": item}
         if not isinstance(item, dict):
-            self.add_mistake(
-                f"a scoring point has the keys {', '.join(LEAF_KEYS[:3])}; this is {describe(item)}", *path
-            )
+            keys = ", ".join(LEAF_KEYS[:3])
+            self.add_mistake(f"a scoring point is a statement, or has the keys {keys}; this is {describe(item)}", *path)
             return None
         inner = item.get("points") is not None
         self.check_keys(item, POINT_KEYS, *path)
-        for key in ("eval_code", "shown"):
+        for key in ("eval_code", "shown", "round", "metadata"):
             if inner and item.get(key) is not None:
                 words = f"{key} has no effect on a point with points of its own: move it to one of them"
                 self.add_mistake(words, *path, key)
-        statement, weight, code = item.get("score_point"), item.get("weight"), item.get("eval_code")
+        statement, weight, code = item.get("score_point"), item.get("weight", 1), item.get("eval_code")
         if not isinstance(statement, str) or not statement.strip():
             wrong = "is missing" if statement is None else f"must be text, not {describe(statement)}; put it in quotes"
             wrong = "is empty" if isinstance(statement, str) else wrong
             self.add_mistake(f"score_point {wrong}", *path, "score_point")
             statement = ""
         if not is_number(weight):
-            wrong = "is missing" if "weight" not in item else f"must be a number above 0, not {describe(weight)}"
-            self.add_mistake(f"weight {wrong}", *path, "weight")
+            self.add_mistake(f"weight must be a number above 0, not {describe(weight)}", *path, "weight")
             weight = 1
         if code is not None and not inner:
             self._check_code(code, *path, "eval_code")
@@ -121,6 +123,8 @@ class PointReader(PersonReader):
             self._given_id(item.get("id"), *path, "id"),
             self._ids_required(item.get("require"), (*path, "require")),
             None if inner else self._shown(item.get("shown"), code is not None, *path, "shown"),
+            None if inner else self._round(item.get("round"), *path, "round"),
+            {} if inner else self.json_mapping(item.get("metadata"), *path, "metadata"),
         )
         if inner:
             draft.points = self._inner(item["points"], (*path, "points"), level + 1)
@@ -170,6 +174,17 @@ class PointReader(PersonReader):
             self.add_mistake(words, *path)
         return value if value in LAYERS else None
 
+    def _round(self, value: Any, *path: str | int) -> int | None:
+        if value is None:
+            return None
+        if not is_number(value) or not isinstance(value, int):
+            self.add_mistake(f"round must be the number of a round, from 1, not {describe(value)}", *path)
+            return None
+        most = self.data.get("max_rounds")
+        if most is not None and is_number(most) and value > most:
+            self.add_mistake(f"round {value} never takes place: max_rounds is {describe(most)}", *path)
+        return value
+
     def _name(self, nodes: list[_Draft]) -> None:
         """Give each point its id, and report an id that occurs twice."""
         seen: set[str] = set()
@@ -215,7 +230,15 @@ class PointReader(PersonReader):
                 self.add_mistake("weight is too small to count beside the others of the tree", *draft.where, "weight")
             leaves.append(
                 ScoringPoint(
-                    draft.id, draft.statement, weight, draft.code, path=path, require=require, shown=draft.shown
+                    draft.id,
+                    draft.statement,
+                    weight,
+                    draft.code,
+                    path=path,
+                    require=require,
+                    shown=draft.shown,
+                    round=draft.round,
+                    metadata=draft.metadata,
                 )
             )
             return
