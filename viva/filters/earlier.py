@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-
 from pathlib import Path
 
 from viva.filters.fields import EXCLUDED, FAILED, status_of

@@ -21,7 +21,7 @@ Value = str | float | bool | tuple[str, ...] | None
 """What a run has in a field; None if it has no value there."""
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field holds; it decides which operators there are."""
 
     TEXT = "text"
@@ -35,20 +35,20 @@ class Kind(Enum):
     ANY = "a number or text"
 
 
-OPERATORS: Mapping[Kind, tuple[str, ...]] = {
-    Kind.TEXT: ("=", "!=", "~"),
-    Kind.TEXTS: ("=", "!=", "~"),
-    Kind.NUMBER: ("=", "!=", "<", "<=", ">", ">="),
-    Kind.SECONDS: ("=", "!=", "<", "<=", ">", ">="),
-    Kind.YES_NO: ("=", "!="),
-    Kind.CHOICE: ("=", "!="),
-    Kind.MOMENT: ("<", "<=", ">", ">="),
-    Kind.ANY: ("=", "!=", "~", "<", "<=", ">", ">="),
+OPERATORS: Mapping[FieldKind, tuple[str, ...]] = {
+    FieldKind.TEXT: ("=", "!=", "~"),
+    FieldKind.TEXTS: ("=", "!=", "~"),
+    FieldKind.NUMBER: ("=", "!=", "<", "<=", ">", ">="),
+    FieldKind.SECONDS: ("=", "!=", "<", "<=", ">", ">="),
+    FieldKind.YES_NO: ("=", "!="),
+    FieldKind.CHOICE: ("=", "!="),
+    FieldKind.MOMENT: ("<", "<=", ">", ">="),
+    FieldKind.ANY: ("=", "!=", "~", "<", "<=", ">", ">="),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class FilterContext:
     """What the values of some fields depend on besides the record."""
 
     threshold: float = 1.0
@@ -57,15 +57,15 @@ class Context:
     """Returns the case of a run as plain data, for `metadata` and `row`."""
 
 
-Getter = Callable[[RunRecord, Context, str], Value]
+Getter = Callable[[RunRecord, FilterContext, str], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FilterField:
     """One field."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     words: str
     """What it is, for the documentation and messages."""
     get: Getter
@@ -91,7 +91,7 @@ def status_of(record: RunRecord, threshold: float) -> str:
     return PASSED if run_passes(record, threshold) else FAILED
 
 
-def _passed(record: RunRecord, context: Context, _: str) -> Value:
+def _passed(record: RunRecord, context: FilterContext, _: str) -> Value:
     return {PASSED: True, FAILED: False}.get(status_of(record, context.threshold))
 
 
@@ -110,19 +110,19 @@ def _verdicts(record: RunRecord) -> list[Verdict]:
 def _points(label: Label) -> Getter:
     """Return the getter of the ids and statements of all points with this label."""
 
-    def get(record: RunRecord, _: Context, __: str) -> Value:
+    def get(record: RunRecord, _: FilterContext, __: str) -> Value:
         found = [each for each in _verdicts(record) if each.label == label]
         return tuple(text for each in found for text in (each.criterion, each.statement) if text)
 
     return get
 
 
-def _point(record: RunRecord, _: Context, key: str) -> Value:
+def _point(record: RunRecord, _: FilterContext, key: str) -> Value:
     labels = [str(each.label) for each in _verdicts(record) if key in (each.criterion, each.statement)]
     return tuple(labels) or None
 
 
-def _evaluator(record: RunRecord, _: Context, key: str) -> Value:
+def _evaluator(record: RunRecord, _: FilterContext, key: str) -> Value:
     found = [each for each in record.insights if each.evaluator == key and each.subject == record.id]
     found = found or [each for each in record.insights if each.evaluator == key]
     if not found:
@@ -130,16 +130,16 @@ def _evaluator(record: RunRecord, _: Context, key: str) -> Value:
     return float(found[0].score) if found[0].score is not None else str(found[0].label or "") or None
 
 
-def _label(record: RunRecord, _: Context, key: str) -> Value:
+def _label(record: RunRecord, _: FilterContext, key: str) -> Value:
     return tuple(str(each.label) for each in record.insights if each.evaluator == key and each.label) or None
 
 
-def _reasons(record: RunRecord, _: Context, __: str) -> Value:
+def _reasons(record: RunRecord, _: FilterContext, __: str) -> Value:
     return tuple(each.reason for each in _verdicts(record) if each.reason)
 
 
 def _part_of_case(part: str) -> Getter:
-    def get(record: RunRecord, context: Context, key: str) -> Value:
+    def get(record: RunRecord, context: FilterContext, key: str) -> Value:
         values = context.case_of(record).get(part)
         return plain_value(values.get(key)) if isinstance(values, Mapping) else None
 
@@ -167,44 +167,74 @@ def _of(get: Callable[[RunRecord], float | None]) -> Getter:
 
 _SCORED_OUTCOMES = tuple(outcome.value for outcome in Outcome)
 _ALL = (
-    Field("agent", Kind.TEXT, "the agent's SPEC", _text(lambda run: run.agent)),
-    Field("version", Kind.TEXT, "the agent's version", _text(lambda run: run.agent_version)),
-    Field("case", Kind.TEXT, "the name of the case, or the subject of a recording", _text(lambda run: run.subject)),
-    Field("file", Kind.TEXT, "the file of the case", _text(lambda run: run.setting.case_file)),
-    Field("run", Kind.TEXT, "the id of the run", _text(lambda run: run.id)),
-    Field("trial", Kind.NUMBER, "the number of the trial", _of(lambda run: run.trial)),
-    Field("persona", Kind.TEXT, "the bundled persona of the examiner", _text(lambda run: run.setting.persona)),
-    Field("strategy", Kind.TEXT, "the bundled strategy of the examiner", _text(lambda run: run.setting.strategy)),
-    Field("tag", Kind.TEXTS, "a tag of the case", lambda run, _, __: tuple(run.tags)),
-    Field("metadata", Kind.ANY, "an entry of the case's `metadata`", _part_of_case("metadata"), keyed="KEY"),
-    Field("row", Kind.ANY, "a column of the case's row (`for_each`)", _part_of_case("row"), keyed="COLUMN"),
-    Field(
-        "status", Kind.CHOICE, "how the run counts", lambda run, context, _: status_of(run, context.threshold),
-        of_result=True, values=(PASSED, FAILED, EXCLUDED, UNFINISHED.value),
+    FilterField("agent", FieldKind.TEXT, "the agent's SPEC", _text(lambda run: run.agent)),
+    FilterField("version", FieldKind.TEXT, "the agent's version", _text(lambda run: run.agent_version)),
+    FilterField(
+        "case", FieldKind.TEXT, "the name of the case, or the subject of a recording", _text(lambda run: run.subject)
     ),
-    Field("passed", Kind.YES_NO, "whether it passed; none if it is excluded or unfinished", _passed, of_result=True),
-    Field(
-        "outcome", Kind.CHOICE, "the outcome", _text(lambda run: run.outcome.value),
-        of_result=True, values=(*_SCORED_OUTCOMES, UNFINISHED.value),
+    FilterField("file", FieldKind.TEXT, "the file of the case", _text(lambda run: run.setting.case_file)),
+    FilterField("run", FieldKind.TEXT, "the id of the run", _text(lambda run: run.id)),
+    FilterField("trial", FieldKind.NUMBER, "the number of the trial", _of(lambda run: run.trial)),
+    FilterField(
+        "persona", FieldKind.TEXT, "the bundled persona of the examiner", _text(lambda run: run.setting.persona)
     ),
-    Field("score", Kind.NUMBER, "the score, from 0 to 1", _of(lambda run: run.score), of_result=True),
-    Field("low", Kind.NUMBER, "the low bound of the score", _of(lambda run: run.low), of_result=True),
-    Field("points", Kind.NUMBER, "the points", _of(lambda run: run.points), of_result=True),
-    Field("hit", Kind.TEXTS, "a point that was hit: its id or its statement", _points(Label.HIT), of_result=True),
-    Field("missed", Kind.TEXTS, "a point that was missed", _points(Label.MISS), of_result=True),
-    Field("unsure", Kind.TEXTS, "a point of which the judge was unsure", _points(Label.UNSURE), of_result=True),
-    Field("point", Kind.TEXTS, "the label of a point: hit, miss, unsure or error", _point, of_result=True, keyed="ID"),
-    Field("evaluator", Kind.ANY, "the score of an evaluator", _evaluator, of_result=True, keyed="NAME"),
-    Field("label", Kind.TEXTS, "the label of an evaluator's insight", _label, of_result=True, keyed="NAME"),
-    Field("reason", Kind.TEXTS, "the reason of a verdict", _reasons, of_result=True),
-    Field("error", Kind.TEXT, "what went wrong", _text(lambda run: run.error), of_result=True),
-    Field("rounds", Kind.NUMBER, "the number of rounds", _of(lambda run: run.rounds), of_result=True),
-    Field("stop", Kind.TEXT, "why the conversation stopped", _text(lambda run: run.stop), of_result=True),
-    Field("attempt", Kind.NUMBER, "the number of the attempt", _of(lambda run: run.attempt), of_result=True),
-    Field("cost", Kind.NUMBER, "US dollars, of all roles", _of(lambda run: _usage(run).cost), of_result=True),
-    Field("tokens", Kind.NUMBER, "tokens, of all roles", _of(lambda run: _usage(run).known_tokens), of_result=True),
-    Field("seconds", Kind.SECONDS, "how long the run took", _of(lambda run: run.timing.seconds), of_result=True),
-    Field("started", Kind.MOMENT, "when the run began", _of(lambda run: run.timing.started or None), of_result=True),
-)  # fmt: skip
-FIELDS: Mapping[str, Field] = {each.name: each for each in _ALL}
+    FilterField(
+        "strategy", FieldKind.TEXT, "the bundled strategy of the examiner", _text(lambda run: run.setting.strategy)
+    ),
+    FilterField("tag", FieldKind.TEXTS, "a tag of the case", lambda run, _, __: tuple(run.tags)),
+    FilterField("metadata", FieldKind.ANY, "an entry of the case's `metadata`", _part_of_case("metadata"), keyed="KEY"),
+    FilterField("row", FieldKind.ANY, "a column of the case's row (`for_each`)", _part_of_case("row"), keyed="COLUMN"),
+    FilterField(
+        "status",
+        FieldKind.CHOICE,
+        "how the run counts",
+        lambda run, context, _: status_of(run, context.threshold),
+        of_result=True,
+        values=(PASSED, FAILED, EXCLUDED, UNFINISHED.value),
+    ),
+    FilterField(
+        "passed", FieldKind.YES_NO, "whether it passed; none if it is excluded or unfinished", _passed, of_result=True
+    ),
+    FilterField(
+        "outcome",
+        FieldKind.CHOICE,
+        "the outcome",
+        _text(lambda run: run.outcome.value),
+        of_result=True,
+        values=(*_SCORED_OUTCOMES, UNFINISHED.value),
+    ),
+    FilterField("score", FieldKind.NUMBER, "the score, from 0 to 1", _of(lambda run: run.score), of_result=True),
+    FilterField("low", FieldKind.NUMBER, "the low bound of the score", _of(lambda run: run.low), of_result=True),
+    FilterField("points", FieldKind.NUMBER, "the points", _of(lambda run: run.points), of_result=True),
+    FilterField(
+        "hit", FieldKind.TEXTS, "a point that was hit: its id or its statement", _points(Label.HIT), of_result=True
+    ),
+    FilterField("missed", FieldKind.TEXTS, "a point that was missed", _points(Label.MISS), of_result=True),
+    FilterField(
+        "unsure", FieldKind.TEXTS, "a point of which the judge was unsure", _points(Label.UNSURE), of_result=True
+    ),
+    FilterField(
+        "point", FieldKind.TEXTS, "the label of a point: hit, miss, unsure or error", _point, of_result=True, keyed="ID"
+    ),
+    FilterField("evaluator", FieldKind.ANY, "the score of an evaluator", _evaluator, of_result=True, keyed="NAME"),
+    FilterField("label", FieldKind.TEXTS, "the label of an evaluator's insight", _label, of_result=True, keyed="NAME"),
+    FilterField("reason", FieldKind.TEXTS, "the reason of a verdict", _reasons, of_result=True),
+    FilterField("error", FieldKind.TEXT, "what went wrong", _text(lambda run: run.error), of_result=True),
+    FilterField("rounds", FieldKind.NUMBER, "the number of rounds", _of(lambda run: run.rounds), of_result=True),
+    FilterField("stop", FieldKind.TEXT, "why the conversation stopped", _text(lambda run: run.stop), of_result=True),
+    FilterField("attempt", FieldKind.NUMBER, "the number of the attempt", _of(lambda run: run.attempt), of_result=True),
+    FilterField(
+        "cost", FieldKind.NUMBER, "US dollars, of all roles", _of(lambda run: _usage(run).cost), of_result=True
+    ),
+    FilterField(
+        "tokens", FieldKind.NUMBER, "tokens, of all roles", _of(lambda run: _usage(run).known_tokens), of_result=True
+    ),
+    FilterField(
+        "seconds", FieldKind.SECONDS, "how long the run took", _of(lambda run: run.timing.seconds), of_result=True
+    ),
+    FilterField(
+        "started", FieldKind.MOMENT, "when the run began", _of(lambda run: run.timing.started or None), of_result=True
+    ),
+)
+FIELDS: Mapping[str, FilterField] = {each.name: each for each in _ALL}
 """All fields by name."""

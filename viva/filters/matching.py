@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from viva.filters.expression import And, Comparison, Expression, Not, comparisons
-from viva.filters.fields import FIELDS, PLANNED, UNFINISHED, Context, Field, Kind, Value
+from viva.filters.fields import FIELDS, PLANNED, UNFINISHED, FieldKind, FilterContext, FilterField, Value
 from viva.filters.values import YES_NO, read_number, read_value
 from viva.records.run_record import RunRecord
 from viva.statistics.scores import LAST_BIT
@@ -26,7 +26,7 @@ _ORDER: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def matcher(expression: Expression, context: Context) -> Matches:
+def matcher(expression: Expression, context: FilterContext) -> Matches:
     """Return the function for an expression.
 
     Args:
@@ -50,7 +50,7 @@ def result_fields(expression: Expression) -> list[str]:
     return list(dict.fromkeys(field.shown for field in found if field.of_result))
 
 
-def _comparison(comparison: Comparison, context: Context) -> Matches:
+def _comparison(comparison: Comparison, context: FilterContext) -> Matches:
     field, key = FIELDS[comparison.name], comparison.key or ""
     test = _test(field, comparison)
     get = field.get
@@ -64,7 +64,7 @@ def _comparison(comparison: Comparison, context: Context) -> Matches:
     return of_ended
 
 
-def _test(field: Field, comparison: Comparison) -> Callable[[Value], bool]:
+def _test(field: FilterField, comparison: Comparison) -> Callable[[Value], bool]:
     sign, text = comparison.operator, comparison.value
     if sign == "!=":
         equals = _equals(field, text)
@@ -80,11 +80,11 @@ def _test(field: Field, comparison: Comparison) -> Callable[[Value], bool]:
     return lambda value: isinstance(value, float) and compare(value, bound)
 
 
-def _equals(field: Field, text: str | None) -> Callable[[Value], bool]:
+def _equals(field: FilterField, text: str | None) -> Callable[[Value], bool]:
     if text is None:
         return lambda value: value is None or value == ()
     wanted = read_value(field, "=", text)
-    if field.kind is Kind.ANY:
+    if field.kind is FieldKind.ANY:
         return _equals_any(text)
     if isinstance(wanted, float):
         return lambda value: isinstance(value, float) and abs(value - wanted) <= LAST_BIT

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from viva.filters.expression import KEYWORDS, NONE, And, Comparison, Expression, FilterError, Not, Or
-from viva.filters.fields import FIELDS, OPERATORS, Field, Kind
+from viva.filters.fields import FIELDS, OPERATORS, FieldKind, FilterField
 from viva.filters.values import read_value
 from viva.records.text import one_line, printable
 
@@ -110,7 +110,7 @@ class _Parser:
         self._skip()
         operator = _OPERATOR.match(self._text, self._at)
         if operator is None:
-            if field.kind is Kind.YES_NO and not self._is_value_next():
+            if field.kind is FieldKind.YES_NO and not self._is_value_next():
                 return Comparison(field.name, "=", "yes", key, begin + 1)
             self._fail_at_operator(field)
         if operator[0] not in OPERATORS[field.kind]:
@@ -124,7 +124,7 @@ class _Parser:
         self._skip()
         return Comparison(field.name, operator[0], value, key, begin + 1)
 
-    def _field(self) -> Field:
+    def _field(self) -> FilterField:
         name = _NAME.match(self._text, self._at)
         if name is None or name[0].lower() in KEYWORDS:
             self._refuse_other_language()
@@ -138,7 +138,7 @@ class _Parser:
         self._at = name.end()
         return field
 
-    def _key(self, field: Field) -> str | None:
+    def _key(self, field: FilterField) -> str | None:
         dot = self._text[self._at : self._at + 1] == "."
         if not field.keyed:
             if dot:
@@ -154,7 +154,7 @@ class _Parser:
         self._at = word.end()
         return word[0]
 
-    def _value(self, field: Field, operator: str) -> str | None:
+    def _value(self, field: FilterField, operator: str) -> str | None:
         begin = self._at
         value: str | None = self._quoted()
         if value is None:
@@ -190,7 +190,7 @@ class _Parser:
         word = _WORD.match(self._text, self._at)
         return word is not None and word[0].lower() not in KEYWORDS
 
-    def _fail_at_operator(self, field: Field) -> NoReturn:
+    def _fail_at_operator(self, field: FilterField) -> NoReturn:
         sign = self._text[self._at : self._at + 1]
         if sign == ":":
             self._fail(f"write = between {field.shown} and its value")
@@ -235,9 +235,9 @@ def _on_one_line(text: str) -> str:
     return printable(re.sub(r"\s", " ", text))
 
 
-def _kind(field: Field) -> str:
-    return {Kind.TEXT: "text", Kind.TEXTS: "text"}.get(field.kind, field.kind.value)
+def _kind(field: FilterField) -> str:
+    return {FieldKind.TEXT: "text", FieldKind.TEXTS: "text"}.get(field.kind, field.kind.value)
 
 
-def _operators(field: Field) -> str:
+def _operators(field: FilterField) -> str:
     return ", ".join(OPERATORS[field.kind])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viva.filters.earlier import EarlierFailures, EarlierState
 from viva.filters.expression import Expression
-from viva.filters.fields import UNFINISHED, Context
+from viva.filters.fields import UNFINISHED, FilterContext
 from viva.filters.matching import Matches, matcher, result_fields
 from viva.filters.stored_cases import StoredCases
 from viva.journal.lines import Event
@@ -56,7 +56,7 @@ class RunFilter:
         """Return the function that tells of the records of a journal whether they are kept."""
         tests: list[Matches] = []
         if self.where is not None:
-            tests.append(matcher(self.where, Context(threshold, StoredCases(folder))))
+            tests.append(matcher(self.where, FilterContext(threshold, StoredCases(folder))))
         if (failed := self.failed) is not None:
             tests.append(lambda record: failed.includes(record.subject, record.agent))
         if (changed := self.changed) is not None:
@@ -68,7 +68,7 @@ NO_FILTER = RunFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenRuns:
     """The runs of one journal that were chosen."""
 
     runs: frozenset[str]
@@ -77,7 +77,7 @@ class Chosen:
     """Number of all runs."""
 
 
-def choose_runs(filters: RunFilter, index: RunIndex, threshold: float, only: str | None = None) -> Chosen:
+def choose_runs(filters: RunFilter, index: RunIndex, threshold: float, only: str | None = None) -> ChosenRuns:
     """Return the runs of a journal that are kept, in one pass over its records.
 
     Args:
@@ -92,7 +92,7 @@ def choose_runs(filters: RunFilter, index: RunIndex, threshold: float, only: str
         among += 1
         if keeps(record):
             found.add(record.id)
-    return Chosen(frozenset(found), among)
+    return ChosenRuns(frozenset(found), among)
 
 
 def left_out_words(chosen: int, among: int, words: str) -> str:

@@ -7,33 +7,33 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from viva.exam.durations import seconds_in
-from viva.filters.fields import FIELDS, Field, Kind
+from viva.filters.fields import FIELDS, FieldKind, FilterField
 
 YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def read_value(field: Field, operator: str, text: str) -> str | float | bool:
+def read_value(field: FilterField, operator: str, text: str) -> str | float | bool:
     """Return the value with which a field is compared.
 
     Raises:
         ValueError: the field cannot be compared with it; the message says why.
     """
-    if field.kind is Kind.NUMBER:
+    if field.kind is FieldKind.NUMBER:
         return read_number(text.removeprefix("$") if field.name == "cost" else text)
-    if field.kind is Kind.SECONDS:
+    if field.kind is FieldKind.SECONDS:
         try:
             return seconds_in(text)
         except ValueError:
             raise ValueError("is not a duration; write seconds (90), or 90s, 5m or 1h") from None
-    if field.kind is Kind.YES_NO:
+    if field.kind is FieldKind.YES_NO:
         if text.lower() not in YES_NO:
             raise ValueError("is neither yes nor no")
         return YES_NO[text.lower()]
-    if field.kind is Kind.CHOICE:
+    if field.kind is FieldKind.CHOICE:
         return _choice(field, text)
-    if field.kind is Kind.MOMENT:
+    if field.kind is FieldKind.MOMENT:
         return read_moment(text)
-    if field.kind is Kind.ANY and operator not in ("=", "!=", "~"):
+    if field.kind is FieldKind.ANY and operator not in ("=", "!=", "~"):
         return read_number(text)
     return text
 
@@ -65,7 +65,7 @@ def read_moment(text: str) -> float:
         raise ValueError("is neither a date nor a time; write 2026-11-23, or 2026-11-23T10:30") from None
 
 
-def _choice(field: Field, text: str) -> str:
+def _choice(field: FilterField, text: str) -> str:
     if text in field.values:
         return text
     if field.name == "status" and text in FIELDS["outcome"].values:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from viva.filters.selection import NO_FILTER, Chosen, RunFilter, choose_runs, left_out_words
+from viva.filters.selection import NO_FILTER, ChosenRuns, RunFilter, choose_runs, left_out_words
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
@@ -68,7 +68,7 @@ class Journals:
     """The lines that the latest reading had to skip."""
     _indexes: dict[Path, RunIndex] = field(default_factory=dict, repr=False, compare=False)
     """Where the runs of each folder are. A report reads a journal several times, but looks for them once."""
-    _chosen: dict[tuple[Path, str | None], Chosen] = field(default_factory=dict, repr=False, compare=False)
+    _chosen: dict[tuple[Path, str | None], ChosenRuns] = field(default_factory=dict, repr=False, compare=False)
     """Which runs of each location the filters keep."""
     _truths: list[Truths] = field(default_factory=list, repr=False, compare=False)
     """What `truths` returned."""
@@ -232,7 +232,7 @@ class Journals:
             return self._choice(folder, run).runs
         return None if run is None else (run,)
 
-    def _choice(self, folder: Path, run: str | None) -> Chosen:
+    def _choice(self, folder: Path, run: str | None) -> ChosenRuns:
         if (folder, run) not in self._chosen:
             self._chosen[folder, run] = choose_runs(self.filters, self._index(folder), self.threshold, run)
         return self._chosen[folder, run]

@@ -93,7 +93,7 @@ class SuiteRequest(Request):
         """Return that the suite is a part of another, with the filters that chose it; empty if it is whole."""
         if self.only is None:
             return ""
-        return f"part of a suite: {len(self.only):,} of {self.planned_without:,} planned runs ({self.only_by})"
+        return f"part of a suite: {len(self.only):,} of {counted(self.planned_without, 'planned run')} ({self.only_by})"
 
     def resuming(self, stored: Self) -> Self:
         """Return this request with the hashes of the stored one, by which changed cases are noticed."""

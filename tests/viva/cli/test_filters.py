@@ -31,8 +31,9 @@ def write(folder: Path, scores: dict[tuple[str, str], float | None], digest: str
                 "scoring_points", name, label=label, score=score, low=score, high=score, verdicts=(verdict,)
             )
             journal.append("setting", name, 1, setting)
+            outcome = Outcome.INFRA_ERROR if score is None else Outcome.SCORED
             record = RunRecord(
-                name, case, agent, Outcome.INFRA_ERROR if score is None else Outcome.SCORED, score, low=score, high=score,
+                name, case, agent, outcome, score, low=score, high=score,
                 points=score, max_points=1.0, tags=("money",) if case == "pay" else (), setting=setting,
                 insights=() if score is None else (insight,), error="the disk was full" if score is None else None,
             )  # fmt: skip
@@ -70,22 +71,13 @@ def test_a_report_has_the_runs_that_match_and_says_how_many_there_are(
 @pytest.mark.parametrize("kind", ["console", "markdown", "html", "junit", "csv", "training_reward", "atif"])
 def test_a_filtered_report_never_looks_like_the_whole(desk: Desk, journal: Path, kind: str) -> None:
     out = desk.folder / "report.txt"
-    done = desk.viva(
-        "report",
-        journal,
-        "--where",
-        "tag=money",
-        "--format",
-        kind,
-        expect=0,
-        *(("--out", out) if kind == "html" else ()),
-    )
+    where = ("--out", out) if kind == "html" else ()
+    done = desk.viva("report", journal, "--where", "tag=money", "--format", kind, *where, expect=0)
     shown = out.read_text() if kind == "html" else done.stdout
-    if kind in ("csv", "training_reward", "atif"):  # formats of rows alone
-        shown = done.stderr
-    else:
-        shown = html.unescape(shown)
-    assert "2 of 5 runs" in shown and "tag=money" in shown
+    rows_alone = kind in ("csv", "training_reward", "atif")
+    shown = done.stderr if rows_alone else html.unescape(shown)
+    assert "2 of 5 runs" in shown
+    assert "tag=money" in shown
 
 
 def test_a_report_without_filters_says_nothing_of_them(desk: Desk, journal: Path) -> None:
@@ -115,7 +107,8 @@ def test_a_gate_over_what_was_known_before_the_runs_counts_these_alone(desk: Des
 
 def test_a_gate_over_nothing_does_not_pass(desk: Desk, journal: Path) -> None:
     done = desk.viva("report", journal, "--where", "tag=absent", "--fail-under", "0", expect=3)
-    assert "nothing was scored" in done.stderr and "0 of 5 runs" in done.stdout
+    assert "nothing was scored" in done.stderr
+    assert "0 of 5 runs" in done.stdout
 
 
 def test_a_mistake_is_a_usage_error_with_its_column(desk: Desk, journal: Path) -> None:
@@ -181,16 +174,19 @@ def test_a_suite_of_what_failed_before_is_told_from_the_whole_also_later(suite: 
     done = conduct(suite, "--failed-in", "all", out="part")
     assert subjects(suite, "part") == ["bad"]
     words = "part of a suite: 1 of 2 planned runs (--failed-in all)"
-    assert words in done.stdout and words in suite.viva("report", "part", expect=0).stdout
+    assert words in done.stdout
+    assert words in suite.viva("report", "part", expect=0).stdout
     assert words in json.loads(suite.viva("report", "part", "--format", "json").stdout)["notes"]
     resumed = suite.viva("suite", "--resume", "part", expect=0)
-    assert words in resumed.stdout and subjects(suite, "part") == ["bad"]
+    assert words in resumed.stdout
+    assert subjects(suite, "part") == ["bad"]
     done = conduct(suite, "--failed-in", "all", "--baseline", "all", "--max-drop", "1", out="no", expect=2)
     assert "by chance alone" in done.stderr
     (suite.folder / "cases/bad/case.yaml").write_text(CASE.format(tag="bad", wanted="Hi"))
     conduct(suite, "--failed-in", "all", out="mended")
     done = conduct(suite, "--failed-in", "mended", out="none", expect=0)
-    assert "nothing to run" in done.stderr and not (suite.folder / "none").exists()
+    assert "nothing to run" in done.stderr
+    assert not (suite.folder / "none").exists()
 
 
 def test_a_suite_is_filtered_by_what_is_known_before_its_runs(suite: Desk) -> None:

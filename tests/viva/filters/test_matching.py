@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from viva.filters.fields import UNFINISHED, Context
+from viva.filters.fields import UNFINISHED, FilterContext
 from viva.filters.matching import matcher, result_fields
 from viva.filters.parsing import parse_filter
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
@@ -45,7 +45,7 @@ CASE = {"metadata": {"team": "blue", "level": 3, "beta": True, "areas": ["air", 
 
 
 def matches(text: str, record: RunRecord = RUN) -> bool:
-    return matcher(parse_filter(text), Context(1.0, lambda _: CASE))(record)
+    return matcher(parse_filter(text), FilterContext(1.0, lambda _: CASE))(record)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,9 @@ def test_an_unfinished_run_has_no_results(text: str) -> None:
 
 def test_the_third_of_three_points_reaches_the_threshold() -> None:
     third = replace(RUN, score=1 / 3 + 1 / 3 + 1 / 3, low=0.9999999999, high=1.0)
-    assert matches("score=1", third) and not matches("score<1", third) and matches("low>=1", third)
+    assert matches("score=1", third)
+    assert not matches("score<1", third)
+    assert matches("low>=1", third)
 
 
 def test_fields_about_results_are_told_from_what_was_known_before() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.filters.expression import KEYWORDS, NONE, And, Comparison, Expression, FilterError, Not, Or, written
-from viva.filters.fields import FIELDS, OPERATORS, Field, Kind
+from viva.filters.fields import FIELDS, OPERATORS, FieldKind, FilterField
 from viva.filters.parsing import MOST_CHARACTERS, MOST_DEPTH, parse_filter
 
 SCORE = Comparison("score", "<", "1")
@@ -93,8 +95,10 @@ def test_a_mistake_is_told_with_its_column_and_what_to_write(text: str, column: 
     with pytest.raises(FilterError) as caught:
         parse_filter(text)
     message, shown, mark = str(caught.value).split("\n")
-    assert message.startswith(f"--where, column {column}: ") and words in message
-    assert mark.strip() == "^" and text[column - 1 : column] in ("", shown[mark.index("^") :][:1])
+    assert message.startswith(f"--where, column {column}: ")
+    assert words in message
+    assert mark.strip() == "^"
+    assert text[column - 1 : column] in ("", shown[mark.index("^") :][:1])
 
 
 names = st.text(min_size=1, max_size=12).filter(lambda text: "\x00" not in text)
@@ -103,16 +107,16 @@ numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 
 @st.composite
 def comparisons(draw: st.DrawFn) -> Comparison:
-    field: Field = draw(st.sampled_from(list(FIELDS.values())))
+    field: FilterField = draw(st.sampled_from(list(FIELDS.values())))
     operator = draw(st.sampled_from(OPERATORS[field.kind]))
     ordered = operator not in ("=", "!=", "~")
     values = {
-        Kind.NUMBER: numbers,
-        Kind.SECONDS: st.integers(0, 9999).map(str) | st.just("1h30m"),
-        Kind.YES_NO: st.sampled_from(["yes", "no", "true", "false"]),
-        Kind.CHOICE: st.sampled_from(field.values or ("x",)),
-        Kind.MOMENT: st.datetimes(min_value=__import__("datetime").datetime(1990, 1, 1)).map(lambda at: at.isoformat()),
-        Kind.ANY: numbers if ordered else names,
+        FieldKind.NUMBER: numbers,
+        FieldKind.SECONDS: st.integers(0, 9999).map(str) | st.just("1h30m"),
+        FieldKind.YES_NO: st.sampled_from(["yes", "no", "true", "false"]),
+        FieldKind.CHOICE: st.sampled_from(field.values or ("x",)),
+        FieldKind.MOMENT: st.datetimes(min_value=datetime(1990, 1, 1)).map(lambda at: at.isoformat()),
+        FieldKind.ANY: numbers if ordered else names,
     }.get(field.kind, names | st.sampled_from([*KEYWORDS, NONE]))
     value = draw(values if operator not in ("=", "!=") else values | st.none())
     return Comparison(field.name, operator, value, draw(names) if field.keyed else None)
@@ -157,6 +161,7 @@ def test_any_text_is_an_expression_or_a_mistake_in_one(text: str) -> None:
     try:
         found = parse_filter(text)
     except FilterError as error:
-        assert "column" in str(error)
+        told = str(error)
+        assert "column" in told
     else:
         assert parse_filter(written(found)) == found

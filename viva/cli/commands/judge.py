@@ -34,8 +34,8 @@ from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.options import Part
-from viva.filters.selection import NO_FILTER, RunFilter
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.filters.selection import NO_FILTER, RunFilter
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import read_records, split_reference
 from viva.journal.writer import JournalError

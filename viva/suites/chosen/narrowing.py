@@ -13,7 +13,7 @@ from viva.errors import SetupError
 from viva.exam.subscribers import RunHeader
 from viva.filters.earlier import EarlierFailures, EarlierState, read_failures, read_state
 from viva.filters.expression import Expression
-from viva.filters.fields import PLANNED, Context
+from viva.filters.fields import PLANNED, FilterContext
 from viva.filters.matching import Matches, matcher, result_fields
 from viva.filters.parsing import parse_filter
 from viva.journal.lines import FILE
@@ -98,8 +98,8 @@ def check_planned(expression: Expression) -> Expression:
     """
     if of_results := result_fields(expression):
         raise SetupError(
-            f"--where: {', '.join(of_results)} is not known before a run. What an earlier journal says chooses cases by "
-            "--failed-in JOURNAL."
+            f"--where: {', '.join(of_results)} is not known before a run. To choose cases by an earlier journal, "
+            "use --failed-in JOURNAL."
         )
     return expression
 
@@ -123,13 +123,13 @@ def _by_expression(expression: Expression, cases: Sequence[Case]) -> Matches:
     parts: dict[str, Mapping[str, Any]] = {
         case.name: {part: getattr(case, part, None) or {} for part in CASE_PARTS} for case in cases
     }
-    return matcher(expression, Context(case_of=lambda record: parts[record.subject]))
+    return matcher(expression, FilterContext(case_of=lambda record: parts[record.subject]))
 
 
 def _excluded(failures: EarlierFailures) -> str:
     if not failures.excluded:
         return ""
-    return f" ({counted(failures.excluded, 'run')} there could not be scored, which is no failure; see viva requeue)"
+    return f" ({counted(failures.excluded, 'run')} there could not be scored, so they did not fail; see viva requeue)"
 
 
 def _words(where: str | None, failed_in: str | None, changed_since: str | None) -> str:
