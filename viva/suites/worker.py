@@ -333,7 +333,9 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     header = run.header
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
-    record = failed_record(header, error, setting or Setting(case=header.subject, agent=header.agent))
+    record = failed_record(
+        header, error, setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued)
+    )
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)
 
