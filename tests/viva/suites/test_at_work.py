@@ -46,16 +46,15 @@ def at_work(desk: Desk) -> Iterator[tuple[Desk, subprocess.Popen[str]]]:
     desk.agent(AGENT.format(here=str(desk.folder)))
     (desk.folder / "broken").touch()
     words = ("--agent", "agent.py:Agent", "--sandbox", "process", "--judge", "code", "--concurrency", "1")
-    process = desk.start("suite", "a", "b", "c", *words, "--out", "journal")
-    until(lambda: asked(desk) >= 2, process)
-    (desk.folder / "broken").unlink()
-    try:
-        yield desk, process
-    finally:
-        (desk.folder / "go").touch()
-        if process.poll() is None:
-            process.kill()
-        process.wait(30)
+    with desk.start("suite", "a", "b", "c", *words, "--out", "journal") as process:
+        try:
+            until(lambda: asked(desk) >= 2, process)
+            (desk.folder / "broken").unlink()
+            yield desk, process
+        finally:
+            (desk.folder / "go").touch()
+            if process.poll() is None:
+                process.kill()
 
 
 def asked(desk: Desk) -> int:

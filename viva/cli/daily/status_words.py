@@ -53,7 +53,7 @@ def _pace(status: WorkStatus) -> str:
     if status.per_minute is None:
         return ""
     left = "" if status.seconds_left is None else f", about {duration(status.seconds_left)} left"
-    return f"{status.per_minute:.3g} runs a minute{left if status.state is State.WORKING else ''}"
+    return f"{status.per_minute:.3g} ended per minute{left if status.state is State.WORKING else ''}"
 
 
 def _running(status: WorkStatus) -> Iterator[str]:
