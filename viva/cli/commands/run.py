@@ -12,7 +12,7 @@ from rich.console import Console
 from viva.adapters.connectors.spec import FORMS
 from viva.cases import find_case, load_case
 from viva.cli import completion
-from viva.cli.daily.watch import Watch, watch_and_exit, watch_option
+from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
@@ -89,7 +89,7 @@ def command(
     refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
     if watch:
         paths = (str(find_case(case)),)
-        watch_and_exit(Watch(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
+        watch_and_exit(WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
     exam = load_case(find_case(case))
     options = with_chosen_names(options_from(given), several=False)
     request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options)

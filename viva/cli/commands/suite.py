@@ -17,7 +17,7 @@ from rich.text import Text
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.daily.filter_options import filter_options
-from viva.cli.daily.watch import Watch, watch_and_exit, watch_option
+from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
@@ -233,7 +233,7 @@ def _watch(paths: tuple[str, ...], resume: Path | None, out: Path | None, given:
     where: str | None = given["where"]
     if where is not None:
         check_planned(parse_filter(where))
-    watch_and_exit(Watch(paths, given["agents"], load, filters=True, where=where, out=out))
+    watch_and_exit(WatchedCommand(paths, given["agents"], load, filters=True, where=where, out=out))
 
 
 def _new(

@@ -41,7 +41,7 @@ watch_option = call_option(
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchedCommand:
     """What is watched, and how it is run."""
 
     paths: Sequence[str]
@@ -55,7 +55,7 @@ class Watch:
     out: Path | None = None
 
 
-def watch_and_exit(watch: Watch) -> NoReturn:
+def watch_and_exit(watch: WatchedCommand) -> NoReturn:
     """Run the command of this process again and again, without `--watch`, until it is stopped.
 
     Raises:
@@ -68,7 +68,7 @@ def watch_and_exit(watch: Watch) -> NoReturn:
     raise SystemExit(STOPPED)
 
 
-async def _follow(watch: Watch, words: list[str]) -> None:
+async def _follow(watch: WatchedCommand, words: list[str]) -> None:
     number, before, seen = 0, None, dict[str, Stamp]()
     while True:
         now = _read(watch)
@@ -85,7 +85,7 @@ async def _follow(watch: Watch, words: list[str]) -> None:
         seen = await _changed(seen)
 
 
-def _read(watch: Watch) -> WatchedSuite | None:
+def _read(watch: WatchedCommand) -> WatchedSuite | None:
     """Return the suite as it is now; None, after a message, if a case cannot be loaded: it may be half-written."""
     try:
         return watched(watch.paths, watch.specs, watch.load)
@@ -110,7 +110,7 @@ async def _changed(seen: dict[str, Stamp]) -> dict[str, Stamp]:
         now = again
 
 
-def _narrowed(watch: Watch, touched: Expression | None) -> list[str]:
+def _narrowed(watch: WatchedCommand, touched: Expression | None) -> list[str]:
     if touched is None or not watch.filters:
         return []
     both = touched if watch.where is None else And((parse_filter(watch.where), touched))
