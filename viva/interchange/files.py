@@ -86,7 +86,7 @@ class SourceFile:
             return []
         found: list[Path] = []
         if (self.folder / pattern).is_dir():
-            found = [each for each in islice((self.folder / pattern).iterdir(), MOST_FILES)]
+            found = list(islice((self.folder / pattern).iterdir(), MOST_FILES))
             found = [each for each in found if each.suffix.lower() in SUFFIXES]
         elif any(mark in pattern for mark in "*?["):
             found = list(islice(self.folder.glob(pattern), MOST_FILES))

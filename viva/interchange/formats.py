@@ -48,6 +48,11 @@ class Format:
 
 
 FORMATS = (
+    Format(
+        "promptfoo",
+        "viva.interchange.promptfoo.importer",
+        "Configurations of promptfoo, and OpenAI's runnable exports.",
+    ),
     Format("rows", "viva.interchange.rows.importer", "Rows of CSV, JSON or JSON Lines, and datasets of platforms."),
 )
 """Rows come last: nearly every list of mappings is one."""

@@ -116,7 +116,9 @@ class Source:
 
     def remark(self, kind: Gap, why: str) -> None:
         """Add a note to the report about this place, without accounting for its leaves."""
-        self._ledger.remarks.append((str(self), Note(kind, why)))
+        remark = (str(self), Note(kind, why))
+        if remark not in self._ledger.remarks:
+            self._ledger.remarks.append(remark)
 
     @property
     def is_mapping(self) -> bool:

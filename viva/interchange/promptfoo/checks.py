@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,9 +38,11 @@ def texts(assertion: Assertion) -> list[str]:
         return [in_words(each) for each in value]
     if not isinstance(value, str):
         return [text(assertion)]
-    found = parse((value + "\n" + value).encode("utf-8", "replace"), ".csv", "value")
-    names = list(found[0].values()) if found and isinstance(found[0], dict) else [value]
-    return [each.strip() for each in names if isinstance(each, str) and each.strip()]
+    try:
+        (names,) = csv.reader([" ".join(value.splitlines())], skipinitialspace=True)
+    except (ValueError, csv.Error) as error:
+        raise Unfit(f"its list of texts cannot be read: {error}") from error
+    return [each.strip() for each in names if each.strip()]
 
 
 def text(assertion: Assertion) -> str:
@@ -81,6 +83,10 @@ def _regex(assertion: Assertion) -> Check:
 
 def _starts_with(assertion: Assertion) -> Check:
     return {"starts_with": text(assertion)}
+
+
+def _ends_with(assertion: Assertion) -> Check:
+    return {"ends_with": text(assertion)}
 
 
 def _json(assertion: Assertion) -> Check:
@@ -207,6 +213,7 @@ CHECKS: dict[str, Callable[[Assertion], Check]] = {
     "equals": _equals,
     "regex": _regex,
     "starts-with": _starts_with,
+    "ends-with": _ends_with,
     "is-json": _json,
     "contains-json": _json,
     "word-count": _words,

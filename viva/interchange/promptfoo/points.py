@@ -8,10 +8,11 @@ from typing import Any
 from viva.cases.checks.reader import CheckMistake, read_check
 from viva.errors import SetupError
 from viva.interchange.draft import CaseDraft
-from viva.interchange.ledger import Gap
+from viva.interchange.ledger import Gap, Ledger
 from viva.interchange.promptfoo.checks import CHECKS, USES_THRESHOLD, Assertion, Unfit
-from viva.interchange.promptfoo.references import References, file_name, is_code, with_function
-from viva.interchange.promptfoo.statements import STAND_INS, STATEMENTS, negated, python_check, refusal
+from viva.interchange.promptfoo.code import python_check, xml_check
+from viva.interchange.promptfoo.references import FileReferences, file_name, is_code, with_function
+from viva.interchange.promptfoo.statements import STAND_INS, STATEMENTS, negated, refusal
 from viva.interchange.promptfoo.templates import filled_in, is_template
 from viva.interchange.source import Source
 
@@ -28,7 +29,7 @@ SETTINGS = {
 class PointMaker:
     """Makes the points of one test."""
 
-    def __init__(self, draft: CaseDraft, variables: Mapping[str, Any], references: References) -> None:
+    def __init__(self, draft: CaseDraft, variables: Mapping[str, Any], references: FileReferences) -> None:
         self._draft = draft
         self._variables = variables
         self._references = references
@@ -36,6 +37,18 @@ class PointMaker:
     def add(self, given: Source) -> None:
         """Add a point for an assertion, or a group for a set of them; what cannot be had is marked and reported."""
         self._draft.points += self._points(given)
+
+    def add_plain(self, given: Source, assertion: dict[str, Any]) -> None:
+        """Add a point for an assertion that a single text of the source stands for."""
+        ledger = Ledger()
+        points = self._points(Source.root(assertion, ledger, str(given)))
+        for note in dict.fromkeys(note for leaf in ledger for note in leaf.notes):
+            given.report(note.kind, note.why)
+        for _, note in ledger.remarks:
+            given.remark(note.kind, note.why)
+        if points:
+            given.express("a scoring point")
+        self._draft.points += points
 
     def _points(self, given: Source) -> list[Point]:
         kind = given.get("type")
@@ -65,7 +78,11 @@ class PointMaker:
         if threshold is not None:
             threshold.report(Gap.NO_HOME, "a set that passes as a whole; here each of its points counts")
         metric = given.get("metric")
-        title = metric.peek() if metric is not None and metric.is_text else f"All {len(points)} of these"
+        title = (
+            filled_in(metric.peek(), self._variables)[0]
+            if metric is not None and metric.is_text
+            else f"All {len(points)} of these"
+        )
         return self._finished(given, {"score_point": str(title), "points": points})
 
     def _any_of(self, points: list[Point], threshold: Source | None) -> dict[str, Any] | None:
@@ -114,7 +131,7 @@ class PointMaker:
     def _made(self, given: Source, assertion: Assertion) -> dict[str, Any]:
         if assertion.kind in CHECKS:
             check = CHECKS[assertion.kind](assertion)
-            check = {"not": check} if assertion.negated else check
+            check = _opposite(check) if assertion.negated else check
             try:
                 read_check(check)
             except CheckMistake as error:
@@ -122,6 +139,10 @@ class PointMaker:
             return {"check": check}
         if assertion.kind == "python":
             return self._python(given, assertion)
+        if assertion.kind in ("is-xml", "contains-xml"):
+            words = "is XML and nothing else" if assertion.kind == "is-xml" else "contains XML"
+            words = f"The agent's answer {words}."
+            return {"score_point": negated(words) if assertion.negated else words, "eval_code": xml_check(assertion)}
         statement = STATEMENTS.get(assertion.kind) or STAND_INS.get(assertion.kind)
         if statement is None:
             raise Unfit(refusal(assertion.kind))
@@ -183,6 +204,9 @@ class PointMaker:
                 weight.express("weight 1, the default")
         if metric is not None and metric.peek() not in (None, ""):
             filled, _ = filled_in(metric.peek(), self._variables)
+            if "points" in point:
+                metric.take() if point["score_point"] == metric.peek() else metric.express("the title of a group")
+                return [point]
             metric.take() if filled == metric.peek() else metric.express("metadata of a point")
             point["metadata"] = {"metric": filled}
         return [point["score_point"]] if set(point) == {"score_point"} else [point]
@@ -191,6 +215,13 @@ class PointMaker:
         given.report(Gap.REFUSED, f"assertion {name}: {why}")
         self._draft.mark(f"write what the assertion {name} checked ({given}): {why}")
         return []
+
+
+def _opposite(check: dict[str, Any]) -> dict[str, Any]:
+    wanted = check.get("contains")
+    if isinstance(wanted, str):
+        return {"not_contains": wanted}
+    return {"not": check}
 
 
 def _words(point: dict[str, Any]) -> str:

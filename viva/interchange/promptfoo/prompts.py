@@ -12,7 +12,7 @@ from viva.errors import SetupError
 from viva.interchange.asked import ROLES
 from viva.interchange.ledger import Gap
 from viva.interchange.parsing import parse
-from viva.interchange.promptfoo.references import References, file_name, is_code
+from viva.interchange.promptfoo.references import FileReferences, file_name, is_code
 from viva.interchange.promptfoo.templates import in_words, is_template
 from viva.interchange.source import Source
 
@@ -44,7 +44,7 @@ class Prompt:
         return any(fnmatchcase(label, pattern) for pattern in patterns for label in self.labels)
 
 
-def read_prompts(config: Source, references: References) -> list[Prompt]:
+def read_prompts(config: Source, references: FileReferences) -> list[Prompt]:
     """Return the prompts of a configuration; none if they cannot be had, which is reported."""
     node = config.get("prompts")
     if node is None:
@@ -64,7 +64,7 @@ def _labelled(prompts: Iterator[Prompt], label: Source) -> Iterator[Prompt]:
         yield prompt
 
 
-def _entry(node: Source, references: References, name: str | None = None) -> Iterator[Prompt]:
+def _entry(node: Source, references: FileReferences, name: str | None = None) -> Iterator[Prompt]:
     if node.is_mapping:
         yield from _mapping(node, references)
         return
@@ -78,7 +78,7 @@ def _entry(node: Source, references: References, name: str | None = None) -> Ite
         yield Prompt(_turns(text), [text])
 
 
-def _mapping(node: Source, references: References) -> Iterator[Prompt]:
+def _mapping(node: Source, references: FileReferences) -> Iterator[Prompt]:
     label, identity = node.get("label"), node.get("id")
     labels = [each.express("the name of a prompt") for each in (label, identity) if each is not None]
     labels = [each for each in labels if isinstance(each, str)]
@@ -94,7 +94,7 @@ def _mapping(node: Source, references: References) -> Iterator[Prompt]:
             yield Prompt(prompt.turns, labels)
 
 
-def _file(node: Source, name: str, references: References) -> Iterator[Prompt]:
+def _file(node: Source, name: str, references: FileReferences) -> Iterator[Prompt]:
     if is_code(name):
         node.report(Gap.REFUSED, "a program would be run to make the prompt; nothing is run by an import")
         return
@@ -128,7 +128,9 @@ def _turns(text: str) -> list[Turn]:
 
 def _content(content: Any) -> str:
     if isinstance(content, list):  # parts, of which only texts can be said
-        return "\n".join(in_words(each.get("text", each)) if isinstance(each, dict) else in_words(each) for each in content)
+        return "\n".join(
+            in_words(each.get("text", each)) if isinstance(each, dict) else in_words(each) for each in content
+        )
     return in_words(content if content is not None else "")
 
 

@@ -36,7 +36,7 @@ def is_code(name: str) -> bool:
     return PurePosixPath(with_function(name)[0]).suffix.lower() in CODE
 
 
-class References:
+class FileReferences:
     """Resolves what the parts of one configuration refer to. What cannot be resolved goes into the report."""
 
     def __init__(self, file: SourceFile) -> None:

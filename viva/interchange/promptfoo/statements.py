@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
 
-from viva.interchange.promptfoo.checks import Assertion, Unfit, text
+from viva.interchange.promptfoo.checks import Assertion, text
 from viva.interchange.promptfoo.templates import in_words
 
 Statement = Callable[[Assertion], str]
@@ -92,38 +90,3 @@ def refusal(kind: str) -> str:
 def negated(statement: str) -> str:
     """Return the opposite of a statement."""
     return f"The opposite holds, this does not apply: {statement}"
-
-
-def python_check(assertion: Assertion, function: str | None, variables: dict[str, Any]) -> str:
-    """Return the code of a check for a Python assertion, which runs in the sandbox.
-
-    Args:
-        assertion: Its value is an expression, the body of a function that returns, or with `function` a whole module.
-        function: The name of the function in the module.
-        variables: The variables of the test, which the code may read.
-    """
-    code = text(assertion)
-    if function is None:
-        lines = code.strip("\n").splitlines() or ["False"]
-        body = lines if any(line.lstrip().startswith("return") for line in lines) else _with_return(lines)
-        code = "def get_assert(output, context):\n" + "\n".join(f"    {line}" for line in body)
-        function = "get_assert"
-    least = "> 0" if assertion.threshold is None else f">= {assertion.threshold!r}"
-    return f"""{code.rstrip()}
-
-variables = json.loads({json.dumps(json.dumps(variables))})
-result = {function}(rounds[-1]["agent"], {{"vars": variables, "prompt": rounds[-1]["examiner"]}})
-reason = "the assertion of promptfoo failed"
-if isinstance(result, dict):
-    reason = str(result.get("reason", reason))
-    result = result.get("pass", result.get("pass_", result.get("score", 0)))
-if not isinstance(result, bool):
-    result = float(result) {least}
-assert {"not result" if assertion.negated else "result"}, reason
-"""
-
-
-def _with_return(lines: list[str]) -> list[str]:
-    if not lines[-1].strip() or lines[-1][:1].isspace():
-        raise Unfit("its code returns nothing")
-    return [*lines[:-1], f"return {lines[-1]}"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from viva.errors import SetupError
 from viva.interchange.ledger import Gap
-from viva.interchange.promptfoo.references import References, file_name, is_code
+from viva.interchange.promptfoo.references import FileReferences, file_name, is_code
 from viva.interchange.source import Source
 
 MOST_TESTS = 20_000
@@ -42,7 +42,7 @@ class TestReader:
 
     __test__ = False  # it is no test of pytest's
 
-    def __init__(self, config: Source, references: References) -> None:
+    def __init__(self, config: Source, references: FileReferences) -> None:
         self._config = config
         self._references = references
         given = config.get("defaultTest")
@@ -54,9 +54,7 @@ class TestReader:
         Raises:
             SetupError: there are too many.
         """
-        count = 0
-        for layers in self._layers():
-            count += 1
+        for count, layers in enumerate(self._layers(), 1):
             if count > MOST_TESTS:
                 raise SetupError(f"the configuration has more than {MOST_TESTS:,} tests; split it.")
             test = PromptfooTest(layers[-1] if layers else self._config)
@@ -130,4 +128,3 @@ class TestReader:
             if key in into and str(into[key]) != str(each):
                 into[key].express(OVERRIDDEN)
             into[key] = each
-
