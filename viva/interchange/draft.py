@@ -38,6 +38,11 @@ class CaseDraft:
         if words not in self.marks:
             self.marks.append(words)
 
+    @property
+    def needs_model(self) -> bool:
+        """Return whether a model has to examine or to judge."""
+        return not self.script or not self.points or any(_is_for_a_model(point) for point in self.points)
+
     def document(self) -> dict[str, Any]:
         """Return the content of the case file."""
         tags = list(dict.fromkeys([*self.tags, *([INCOMPLETE] if self.marks else [])]))
@@ -52,3 +57,10 @@ class CaseDraft:
             "metadata": self.metadata,
         }
         return {key: value for key, value in ordered.items() if value not in (None, [], {}, "")}
+
+
+def _is_for_a_model(point: str | dict[str, Any]) -> bool:
+    if isinstance(point, str):
+        return True
+    inner = point.get("points")
+    return any(map(_is_for_a_model, inner)) if inner else not {"check", "eval_code"} & point.keys()

@@ -42,8 +42,12 @@ class ImportReport:
     out: str
     cases: list[str] = field(default_factory=list)
     """CaseNames of the cases, in the order of the source."""
+    runs: int = 0
+    """Number of runs in the journal, if the source holds results and no cases."""
     marked: dict[str, list[str]] = field(default_factory=dict)
     """What a person has to do, by the name of the case."""
+    needs_model: bool = False
+    """Whether a model has to examine or judge in some case."""
     values: int = 0
     """Leaves of the source."""
     taken: int = 0
@@ -75,7 +79,9 @@ class ImportReport:
             "format": self.format,
             "out": self.out,
             "cases": self.cases,
+            "runs": self.runs,
             "marked": self.marked,
+            "needs_model": self.needs_model,
             "values": self.values,
             "in_cases": self.taken,
             "expressed": self.expressed,

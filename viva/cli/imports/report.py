@@ -19,15 +19,14 @@ _INDEX = re.compile(r"\[\d+\]")
 
 def show_report(report: ImportReport) -> None:
     """Print a report."""
-    folder = shlex.quote(report.out)
-    click.echo(
-        printable(
-            f"{counted(len(report.cases), 'case')} in {report.out}, imported from {report.source} ({report.format})."
-        )
+    made = (
+        f"{counted(report.runs, 'run')} in the journal" if report.runs else f"{counted(len(report.cases), 'case')} in"
     )
+    click.echo(printable(f"{made} {report.out}, imported from {report.source} ({report.format})."))
     expressed = sum(report.expressed.values())
+    where = "the journal" if report.runs else "a case"
     click.echo(
-        f"Of {counted(report.values, 'value')}, {report.taken:,} are in a case as they are, {expressed:,} decide the "
+        f"Of {counted(report.values, 'value')}, {report.taken:,} are in {where} as they are, {expressed:,} decide the "
         f"form of one, {report.empty:,} are empty, and {len(report.reported):,} are reported."
     )
     groups = _grouped(report.reported)
@@ -44,7 +43,14 @@ def show_report(report: ImportReport) -> None:
             click.echo(printable(f"  {one_line(mark, 200)} ({counted(number, 'case')})"))
         if len(marks) > MOST_MARKED:
             click.echo(f"  … and {len(marks) - MOST_MARKED:,} more; they are comments at the top of the cases")
-    click.echo(printable(f"Next: viva suite {folder} --agent SPEC"))
+    click.echo(printable(f"Next: {_next(report)}"))
+
+
+def _next(report: ImportReport) -> str:
+    folder = shlex.quote(report.out)
+    if report.runs:
+        return f"viva report {folder}"
+    return f"viva suite {folder} --agent SPEC" + (" --model NAME --examiner auto" if report.needs_model else "")
 
 
 def _grouped(reported: list[Reported]) -> dict[tuple[str, str, str], list[Reported]]:
