@@ -20,6 +20,7 @@ from viva.interchange.promptfoo.templates import filled_in, in_words, is_templat
 from viva.interchange.promptfoo.tests import MOST_TESTS, PromptfooTest, TestReader
 from viva.interchange.promptfoo.users import add_user, is_simulated_user
 from viva.interchange.source import Source
+from viva.records.wording import counted
 
 KEYS = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
 NAMES = ("promptfooconfig", "promptfoo")
@@ -104,7 +105,7 @@ class _Cases:
             count *= len(values)
         if count > MOST_TESTS:
             raise SetupError(
-                f"{self._test.where}: its lists of values make {count:,} cases; the maximum is {MOST_TESTS:,}."
+                f"{self._test.where}: its lists of values make {counted(count, 'case')}; the maximum is {MOST_TESTS:,}."
             )
         for chosen in product(*fixed.values()):
             variables = dict(zip(fixed, chosen, strict=True))
