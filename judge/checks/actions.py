@@ -19,7 +19,7 @@ from viva.judge.checks.looked_at import Allowance, excerpt
 from viva.judge.checks.same import same_json
 from viva.judge.trajectory.decisions import StepDecision
 from viva.records.text import counted
-from viva.records.transcript import NO_USAGE, Usage
+from viva.records.transcript import NO_USAGE, UNREPORTED, Usage
 from viva.records.usage import round_usage
 from viva.records.verdict import Evidence, Label
 
@@ -207,6 +207,8 @@ def _usage(conversation: CheckedConversation, place: int | None) -> Usage:
     if place is not None:
         return round_usage(conversation.rounds[place])
     whole = conversation.transcript.usage.get("target")
+    if whole is None and conversation.steps_cut:
+        return UNREPORTED
     return sum(map(round_usage, conversation.rounds), NO_USAGE) if whole is None else whole
 
 

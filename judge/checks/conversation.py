@@ -11,7 +11,7 @@ from viva.judge.trajectory.decisions import StepDecision, calls, decisions
 from viva.records.trajectory import UNREAD, trajectory_steps
 from viva.records.transcript import LIVE, SERVERS, Round, Step, Transcript
 
-MOST_STEPS = 2_000
+MOST_STEPS = 1_000
 """Maximum number of steps of a conversation that checks look at."""
 
 

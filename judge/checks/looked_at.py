@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viva.records.text import storable
 from viva.records.verdict import Label
 
 MOST_CHARACTERS = 100_000
@@ -64,8 +63,12 @@ class Allowance:
         self._left -= len(shown) * cost
         whole = given.whole and shown is given.text
         self.cut = self.cut or not whole
-        # Lone surrogates, which no pattern can be looked for in, become escapes.
-        return (shown if shown.isascii() else storable(shown)), whole
+        return (shown if shown.isascii() else _encodable(shown)), whole
+
+
+def _encodable(text: str) -> str:
+    """Return a text in which lone surrogates, which no engine of patterns takes, are question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def excerpt(text: str, start: int = 0, end: int = 0) -> str:

@@ -29,7 +29,7 @@ from viva.records.verdict import Label
 
 SIMILAR_LOOKED_AT = 2_000
 """Characters of a reply that are compared with another text."""
-_FIND, _NUMBERS, _SPLIT, _DISTANCE = 0.2, 4.0, 1.0, 20.0
+_FIND, _NUMBERS, _SPLIT, _DISTANCE = 0.2, 8.0, 1.0, 20.0
 """What a character counts by what is done with it."""
 _ROUNDING = 1e-9
 _DEPENDS_ON_THE_END = re.compile(r"[$]|\\[zbB]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +181,6 @@ def workspace(tmp_path: Path) -> Path:
     (tmp_path / "elsewhere" / "secret.txt").write_text("secret")
     (folder / "outside").symlink_to(tmp_path / "elsewhere")
     (folder / "link.md").symlink_to(folder / "report.md")
-    import os
-
     os.mkfifo(folder / "pipe")
     return folder
 
