@@ -17,6 +17,8 @@ from viva.interchange.report import ImportReport
 from viva.interchange.writer import Staged, write_cases
 
 REPORT_FILE = "import-report.json"
+REFERENCE_FILE = "reference.json"
+"""The expected tool calls by the names of the cases, as `--reference` reads them."""
 
 
 def import_cases(
@@ -32,7 +34,8 @@ def import_cases(
 
     Args:
         source: The file or folder.
-        out: The folder of the cases, which must be new or empty; `import-report.json` is written beside them.
+        out: The folder of the cases, which must be new or empty; `import-report.json` is written beside them, and
+            `reference.json` if the source names expected tool calls.
         format: Name of the format; without it, the source is recognised.
         mapping: For rows: where the parts of a case are, as dotted paths: `{"input": "inputs.question"}`.
 
@@ -59,8 +62,7 @@ def import_cases(
             report.marked = {name: draft.marks for name, draft in marked if draft.marks}
         file.ledger.close(written)
         report.account(file.ledger)
-        text = json.dumps(report.as_json(), ensure_ascii=False, indent=1)
-        (staged.folder / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
+        _write_json(staged.folder / REPORT_FILE, report.as_json())
         staged.publish()
     except BaseException:
         staged.discard()
@@ -71,4 +73,14 @@ def import_cases(
 def _write(drafts: Sequence[CaseDraft], folder: Path, none: str) -> tuple[list[str], list[Any]]:
     if not drafts:
         raise SetupError(f"{none}.")
-    return write_cases(drafts, folder)
+    names, written = write_cases(drafts, folder)
+    reference = {
+        name: draft.reference for name, draft in zip(names, drafts, strict=True) if draft.reference is not None
+    }
+    if reference:
+        _write_json(folder / REFERENCE_FILE, reference)
+    return names, [*written, reference]
+
+
+def _write_json(file: Path, document: object) -> None:
+    file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
