@@ -162,7 +162,7 @@ class Worker:
             run = self._run(job, job.header, self._case_of(job) if job.case_hash else None, job.unfair)
             found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
-            if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
+            if found.missing is not None and run.case is not None and _judges_files(run.case):
                 # Judging without the files would count against the agent, although it left them.
                 return _failed(run, found.missing, stored.setting)
             timing = job.timing or timing_of_rounds(stored.transcript)
@@ -266,6 +266,18 @@ class Worker:
             keep_case(case, self._journal, None if job.conversation is None else Path(job.conversation.folder))
             self._kept.add(key)
         return case
+
+
+def _judges_files(case: Case) -> bool:
+    """Return whether a check of a case may look at what the agent left."""
+    if any(point.eval_code for point in case.scoring_points):
+        return True
+    if not any(point.check for point in case.scoring_points):
+        return False
+    # Here, because most cases have no such checks.
+    from viva.cases.checks.uses import uses_files
+
+    return any(map(uses_files, case.scoring_points))
 
 
 async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], given: Given = NOTHING) -> Worker:
