@@ -1,4 +1,4 @@
-"""A case of checks without code needs neither a model nor a sandbox, and reports say what was wanted and what was got."""
+"""A case of checks without code needs neither a model nor a sandbox; reports say what was wanted and what was got."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_judging_again_takes_changed_checks(desk: Desk) -> None:
 def test_the_page_has_both_sides_and_the_check(desk: Desk) -> None:
     of_checks(desk, "price", {"contains": "320 euros"})
     desk.run("price", *agent(desk, "It costs 300 euros."))
-    desk.viva("report", "journal", "--format", "html", "-o", "page.html", expect=0)
+    desk.viva("report", "journal", "--format", "html", "--out", "page.html", expect=0)
     page = (desk.folder / "page.html").read_text()
     assert '"wanted"' in page
     assert "It costs 300 euros." in page
