@@ -20,7 +20,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_STRAY = 100
 """Maximum number of lines on stdout that are not messages. The protocol forbids them, yet launchers print some."""
 MOST_OPEN = 256
-"""Maximum number of an agent's requests that are not answered yet: an agent may send them faster than it reads."""
+"""Maximum number of an agent's requests whose answers are not sent yet: it may send them faster than it reads."""
 SHOWN = 300
 PART = 1 << 18
 
@@ -37,6 +37,9 @@ class Messages:
         self._asked = 0
         """Number of requests that were sent to the agent; they are numbered from 0."""
         self._open = 0
+        self._sending = asyncio.Lock()
+        self._unsent = memoryview(b"")
+        """The rest of the line that is being sent."""
         self._received = bytearray()
         self._searched = 0
         """Number of received bytes without the end of a line."""
@@ -52,11 +55,19 @@ class Messages:
         Raises:
             OSError: it no longer reads.
         """
+        if "method" in message and "id" in message:
+            self._asked += 1
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        # Requests are answered concurrently, and an answer may be larger than the pipe. The rest of a line whose sender
+        # was cancelled in the middle is sent before the next line.
+        async with self._sending:
+            self._unsent = memoryview(bytes(self._unsent) + line)
+            while rest := self._program.write_now(self._unsent):
+                self._unsent = rest
+                await self._program.writable()
+            self._unsent = rest
         if "method" not in message:
             self._open -= 1
-        elif "id" in message:
-            self._asked += 1
-        await self._program.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
 
     async def receive(self) -> dict[str, Any] | None:
         """Return the agent's next message; None if it sends no more, has broken the protocol (`fault`), or is closed.

@@ -110,7 +110,20 @@ def act(session: str, message: str) -> dict[str, Any]:
                 sys.stdout.write("{" + "x" * 65536)
         elif name == "endless requests":
             for each in range(10**6):
+                time.sleep(values[0])
                 write({"id": f"e{each}", "method": "fs/read_text_file", "params": {"sessionId": session}})
+        elif name == "read at once":
+            for place in range(values[1]):
+                write(
+                    {
+                        "id": f"r{place}",
+                        "method": "fs/read_text_file",
+                        "params": {"sessionId": session, "path": values[0]},
+                    }
+                )
+            time.sleep(0.5)  # until the answers fill the pipe
+            answers = sorted((read() for _ in range(values[1])), key=lambda message: message["id"])
+            say(session, [len(message["result"]["content"]) for message in answers])
         elif name == "endless text":
             while True:
                 say(session, "y" * 65536)

@@ -55,6 +55,13 @@ async def test_files_are_read_and_written_and_recorded(workspace: Path) -> None:
     assert "No such file" in str(steps[3].error)
 
 
+async def test_large_answers_at_once_are_not_mixed(workspace: Path) -> None:
+    (workspace / "large.txt").write_text("x" * 300_000)
+    async with session(workspace) as opened:
+        reply = await do(opened, ["read at once", str(workspace / "large.txt"), 8])
+    assert json.loads(reply.text) == [300_000] * 8
+
+
 def outside(workspace: Path) -> dict[str, str]:
     secret = workspace.parent / "secret.txt"
     secret.write_text("secret")
