@@ -26,6 +26,8 @@ class CaseDraft:
     """All other fields of the case file."""
     files: dict[str, bytes] = field(default_factory=dict)
     """Contents of data files by their names, which are added to `data_files`."""
+    reference: list[dict[str, Any]] | None = None
+    """The expected tool calls, for `--reference`; None if the source says nothing about them."""
     marks: list[str] = field(default_factory=list)
     """What a person has to do; comments at the top of the file. A marked case has the tag `import-incomplete`."""
 

@@ -48,6 +48,13 @@ class Format:
 
 
 FORMATS = (
+    Format("inspect", "viva.interchange.inspect_ai.importer", "Datasets and logs of Inspect AI."),
+    Format("harbor", "viva.interchange.harbor.importer", "Tasks of Harbor: folders with a task.toml."),
+    Format("adk", "viva.interchange.adk.importer", "Eval sets of Google's ADK, with their test_config.json."),
+    Format("tau2", "viva.interchange.tau2.importer", "Tasks of tau2-bench."),
+    Format("pydantic-evals", "viva.interchange.pydantic_evals.importer", "Datasets of pydantic-evals."),
+    Format("deepeval", "viva.interchange.deepeval.importer", "Goldens of DeepEval: JSON, JSON Lines and CSV."),
+    Format("openai-evals", "viva.interchange.openai_evals.importer", "Samples and registry files of openai/evals."),
     Format("rows", "viva.interchange.rows.importer", "Rows of CSV, JSON or JSON Lines, and datasets of platforms."),
 )
 """Rows come last: nearly every list of mappings is one."""

@@ -14,6 +14,8 @@ from viva.interchange.report import ImportReport
 from viva.interchange.writer import Staged, write_cases
 
 REPORT_FILE = "import-report.json"
+REFERENCE_FILE = "reference.json"
+"""The expected tool calls by the names of the cases, as `--reference` reads them."""
 
 
 def import_cases(
@@ -27,7 +29,8 @@ def import_cases(
 
     Args:
         source: The file or folder.
-        out: The folder of the cases, which must be new or empty; `import-report.json` is written beside them.
+        out: The folder of the cases, which must be new or empty; `import-report.json` is written beside them, and
+            `reference.json` if the source names expected tool calls.
         format: Name of the format; without it, the source is recognised.
         mapping: For rows: where the parts of a case are, as dotted paths: `{"input": "inputs.question"}`.
 
@@ -47,14 +50,20 @@ def import_cases(
         if not drafts:
             raise SetupError(f"{file.path} has no case that can be imported as {chosen.name}.")
         names, written = write_cases(drafts, staged.folder)
-        file.ledger.close(written)
+        reference = {name: draft.reference for name, draft in zip(names, drafts, strict=True) if draft.reference is not None}
+        file.ledger.close([*written, reference])
+        if reference:
+            _write_json(staged.folder / REFERENCE_FILE, reference)
         marked = {name: draft.marks for name, draft in zip(names, drafts, strict=True) if draft.marks}
         report = ImportReport(str(file.path), chosen.name, str(out), names, marked)
         report.account(file.ledger)
-        text = json.dumps(report.as_json(), ensure_ascii=False, indent=1)
-        (staged.folder / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
+        _write_json(staged.folder / REPORT_FILE, report.as_json())
         staged.publish()
     except BaseException:
         staged.discard()
         raise
     return report
+
+
+def _write_json(file: Path, document: object) -> None:
+    file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,80 @@
+"""A chat as a case has it: the conversation already begun, and the user's next message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from viva.interchange.asked import as_text, task_of
+from viva.interchange.draft import CaseDraft
+from viva.interchange.ledger import Gap
+from viva.interchange.source import Source
+
+ROLES = {
+    "user": "user",
+    "human": "user",
+    "example_user": "user",
+    "assistant": "agent",
+    "ai": "agent",
+    "model": "agent",
+    "example_assistant": "agent",
+    "system": "system",
+    "developer": "system",
+}
+PARTS = ("text", "input_text", "output_text")
+
+
+def add_chat(draft: CaseDraft, messages: Iterable[Source]) -> None:
+    """Add a chat to a case: the user's last message is asked, and what is before it is given.
+
+    Args:
+        draft: The case.
+        messages: Mappings with `role` and `content`. Calls of tools and their results are reported.
+    """
+    turns = [turn for message in messages if (turn := _turn(message)) is not None]
+    last = next((index for index in range(len(turns) - 1, -1, -1) if turns[index]["role"] == "user"), None)
+    if last is not None and last == len(turns) - 1:
+        draft.script.append(turns.pop()["content"])
+    elif turns and turns[-1]["role"] == "system" and last is None:
+        # A prompt that consists of instructions alone: the agent is to answer the last of them.
+        draft.script.append(turns.pop()["content"])
+    if turns:
+        draft.fields["conversation"] = in_order(turns)
+    if not draft.task_description and draft.script:
+        draft.task_description = task_of(draft.script)
+
+
+def in_order(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return turns as a case allows them: what the system says stands before all others."""
+    return sorted(turns, key=lambda turn: turn["role"] != "system")
+
+
+def _turn(message: Source) -> dict[str, Any] | None:
+    role, name, content = message.get("role"), message.get("name"), message.get("content")
+    speaker = str(role.express("who speaks")) if role is not None else "user"
+    if name is not None and str(name.peek()) in ROLES:
+        speaker = str(name.express("who speaks"))
+    text = _text(content) if content is not None else ""
+    if speaker not in ROLES or not text.strip():
+        message.report(Gap.NO_HOME, "a conversation already begun has messages of the user, the agent and the system")
+        return None
+    return {"role": ROLES[speaker], "content": text}
+
+
+def _text(content: Source) -> str:
+    if content.is_text:
+        return str(content.take())
+    if not content.is_list:
+        return as_text(content.express("a message, as JSON"))
+    texts = []
+    for part in content.elements():
+        kind, text = part.get("type"), part.get("text")
+        if part.is_text:
+            texts.append(str(part.take()))
+        elif text is not None and text.is_text:
+            texts.append(str(text.take()))
+            if kind is not None and kind.peek() in PARTS:
+                kind.express("a message")
+        else:
+            part.report(Gap.NO_HOME, "a message of a case is text; give files as data_files")
+    return "\n".join(texts)
