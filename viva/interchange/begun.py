@@ -54,10 +54,15 @@ def _turn(message: Source) -> dict[str, Any] | None:
     speaker = str(role.express("who speaks")) if role is not None else "user"
     if name is not None and str(name.peek()) in ROLES:
         speaker = str(name.express("who speaks"))
+    elif name is not None:
+        name.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
     text = _text(content) if content is not None else ""
     if speaker not in ROLES or not text.strip():
         message.report(Gap.NO_HOME, "a conversation already begun has messages of the user, the agent and the system")
         return None
+    for key, value in message.items():
+        if key not in ("role", "content", "name"):
+            value.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
     return {"role": ROLES[speaker], "content": text}
 
 

@@ -36,8 +36,12 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
             raise SetupError(f"{source.path} is not an eval set: it has no eval_cases.")
         return list(read_evalset(tree, _criteria(source, "")))
     drafts: list[CaseDraft] = []
+    criteria: dict[str, Criteria] = {}
     for name in _evalsets(source):
-        drafts += read_evalset(source.tree_of(name), _criteria(source, os.path.dirname(name)))
+        folder = os.path.dirname(name)
+        if folder not in criteria:
+            criteria[folder] = _criteria(source, folder)
+        drafts += read_evalset(source.tree_of(name), criteria[folder])
     return drafts
 
 

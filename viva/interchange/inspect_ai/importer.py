@@ -69,10 +69,6 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
     assert asked is not None
     if asked.is_list:
         add_chat(draft, asked.elements())
-        for message in asked.elements():
-            for name, value in message.items():
-                if name not in ("role", "content"):
-                    value.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
     else:
         draft.script.append(str(asked.take()) or " ")
     letters = _choices(draft, sample.get("choices"))

@@ -96,10 +96,6 @@ def _state(draft: CaseDraft, task: Source) -> None:
     history = state.get("message_history")
     if history is not None:
         add_chat(draft, history.elements())
-        for message in history.elements():
-            for name, value in message.items():
-                if name not in ("role", "content"):
-                    value.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
     if draft.script:
         draft.fields["opening"] = draft.script.pop()
     kept = {name: value.take() for name, value in state.items() if name != "message_history" and value.peek() is not None}
