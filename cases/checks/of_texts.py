@@ -119,9 +119,9 @@ class TextChecks(SchemaParts):
             return None
         self.keys(value, ("path", "equals", "schema", "inside"), path)
         steps: tuple[str | int, ...] = ()
-        if value.get("path") is not None and (words := self.text(value["path"], (*path, "path"))) is not None:
+        if value.get("path") is not None and (given := self.text(value["path"], (*path, "path"))) is not None:
             try:
-                steps = read_path(words)
+                steps = read_path(given)
             except PathFault as error:
                 self.fault(str(error), *path, "path")
         wanted = self.json(value["equals"], (*path, "equals")) if "equals" in value else None

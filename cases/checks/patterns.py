@@ -110,7 +110,8 @@ def _flags_at_start(pattern: str) -> str:
 
 def _why(words: str) -> str:
     if "look-around" in words:
-        return "it has look-around ((?=, (?!, (?<=, (?<!), which takes more than linear time; combine checks with all and not"
+        words = "it has look-around ((?=, (?!, (?<=, (?<!), which takes more than linear time"
+        return f"{words}; combine checks with all and not"
     if "backreferences" in words:
         return "it refers back to a group, which takes more than linear time"
     if "size limit" in words:

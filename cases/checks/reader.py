@@ -126,8 +126,9 @@ class _CheckReader(ActionChecks):
         given = [key for key in value if key in KEYS and key != OVER]
         if len(given) != 1:
             known = ", ".join((*KINDS, *COMBINING))
-            words = f"a check has one kind, and this has {', '.join(given)}: combine them with all or any"
-            self.fault(words if given else f"a check needs a kind: {known}", *path)
+            words = f"a check has one kind, and this has {', '.join(map(str, given))}: combine them with all or any"
+            if given or all(key == OVER for key in value):  # otherwise, a misspelt kind is reported
+                self.fault(words if given else f"a check needs a kind: {known}", *path)
             return None
         kind = str(given[0])
         over = self._over(value[OVER], (*path, OVER)) if value.get(OVER) is not None else None

@@ -11,25 +11,16 @@ from viva.cases.text import describe
 
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-COUNTS = (
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-    "minContains",
-    "maxContains",
-)
+LENGTHS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+COUNTS = (*LENGTHS, "minContains", "maxContains")
 ONE_INSIDE = ("not", "items", "contains", "additionalProperties", "propertyNames", "if", "then", "else")
 LISTS_INSIDE = ("allOf", "anyOf", "oneOf", "prefixItems")
 MAPPINGS_INSIDE = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
-NOTES = ("title", "description", "default", "examples", "$schema", "$id", "$comment", "format", "deprecated", "readOnly",
-         "writeOnly")  # fmt: skip
+NOTES = ("title", "description", "default", "examples", "$schema", "$id", "$comment", "format", "deprecated")
 """Keywords that say something to readers only; `format` is none that is checked, as the standard allows."""
 KEYWORDS = (
-    "type", "enum", "const", "required", "pattern", "uniqueItems", "$ref", *NUMBERS, *COUNTS, *ONE_INSIDE, *LISTS_INSIDE,
-    *MAPPINGS_INSIDE, *NOTES,
+    "type", "enum", "const", "required", "pattern", "uniqueItems", "$ref", *NUMBERS, *COUNTS, *ONE_INSIDE,
+    *LISTS_INSIDE, *MAPPINGS_INSIDE, *NOTES,
 )  # fmt: skip
 MOST_SCHEMAS = 1_000
 """Maximum number of schemas inside of one."""

@@ -71,13 +71,14 @@ def text_words(check: TextCheck) -> str:
             verb = "matches as a whole" if check.whole else "matches"
             return f"{verb} /{_cut(check.pattern)}/{_case(check.ignore_case)}"
         case NumberCheck():
-            return f"contains {'only numbers' if check.only else 'a number'} {number_words(check)}"
+            return f"contains {'no number but' if check.only else _the(check)} {number_words(check)}"
         case JsonCheck():
             return _json(check)
         case SimilarCheck():
-            return f"differs from {_quoted(check.to)}{_case(check.ignore_case)} {_distance(check)}"
+            return f"is {_distance(check)}{_case(check.ignore_case)}"
         case _:
-            return f"has {range_words(check.allowed)} words"
+            one = check.allowed == CheckRange(1, 1)
+            return f"has {range_words(check.allowed)} {'word' if one else 'words'}"
 
 
 def range_words(allowed: CheckRange) -> str:
@@ -99,8 +100,6 @@ def number_words(check: NumberCheck) -> str:
 
 def times_words(times: CheckRange) -> str:
     """Return a number of calls in words: `at least once`."""
-    if times.most == 0:
-        return "never"
     if times.least == times.most:
         return "once" if times.least == 1 else f"{times.least:g} times"
     if times == CheckRange(1):
@@ -167,12 +166,15 @@ def _action(check: ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck, pla
         others = ", and no others" if check.exact else ""
         return f"the agent calls {', then '.join(map(_quoted, check.tools[:MOST_NAMED]))}{others}{place}{seen}"
     if isinstance(check, ToolShareCheck):
-        share = "exactly" if check.at_least == 1 else f"with an F1 score of at least {check.at_least:g}"
-        return f"the tools that the agent calls are {share} {_named(check.tools, 'and')}{place}{seen}"
+        share = " and no others" if check.at_least == 1 else f" (F1 at least {check.at_least:g})"
+        return f"the agent calls the tools {_named(check.tools, 'and')}{share}{place}{seen}"
     given = ""
     if check.arguments is not None:
         only = "only " if check.exact else ""
-        given = f" with {only}{value_words(check.arguments)}" if check.arguments else " without arguments"
+        none = "without arguments" if check.exact else "with any arguments"
+        given = f" with {only}{value_words(check.arguments)}" if check.arguments else f" {none}"
+    if check.times.most == 0:
+        return f"the agent never calls {_quoted(check.name)}{given}{place}{seen}"
     return f"the agent calls {_quoted(check.name)}{given} {times_words(check.times)}{place}{seen}"
 
 
@@ -183,15 +185,19 @@ def _json(check: JsonCheck) -> str:
     if check.has_value:
         parts.append(f"{'that is' if parts else 'equal to'} {value_words(check.value)}")
     if check.schema is not None:
-        parts.append("that fulfils a schema" if parts or check.inside else "of a schema")
+        parts.append("that fulfils a schema" if parts else "of a schema")
     what = "contains JSON" if check.inside else "is JSON"
     return f"{what}{' with ' if check.path else ' '}{' '.join(parts)}".rstrip()
 
 
+def _the(check: NumberCheck) -> str:
+    return "a number" if check.equals is None else "the number"
+
+
 def _distance(check: SimilarCheck) -> str:
     if check.distance_at_most is not None:
-        return f"by at most {check.distance_at_most} edits"
-    return f"by at most {1 - (check.at_least or 0):.0%} of its characters"
+        return f"at most {check.distance_at_most} edits from {_quoted(check.to)}"
+    return f"similar to {_quoted(check.to)} by at least {100 * (check.at_least or 0):g} %"
 
 
 def value_words(value: Any) -> str:
