@@ -25,21 +25,20 @@ PARTS = ("text", "input_text", "output_text")
 
 
 def add_chat(draft: CaseDraft, messages: Iterable[Source]) -> None:
-    """Add a chat to a case: the user's last message is asked, and what is before it is given.
+    """Add a chat to a case: what the user says at its end is asked, and what is before that is given.
 
     Args:
         draft: The case.
         messages: Mappings with `role` and `content`. Calls of tools and their results are reported.
     """
-    turns = [turn for message in messages if (turn := _turn(message)) is not None]
-    last = next((index for index in range(len(turns) - 1, -1, -1) if turns[index]["role"] == "user"), None)
-    if last is not None and last == len(turns) - 1:
-        draft.script.append(turns.pop()["content"])
-    elif turns and turns[-1]["role"] == "system" and last is None:
-        # A prompt that consists of instructions alone: the agent is to answer the last of them.
-        draft.script.append(turns.pop()["content"])
+    turns = in_order([turn for message in messages if (turn := _turn(message)) is not None])
+    # A prompt may consist of instructions alone: the agent is to answer the last of them.
+    asked = [turns.pop()] if turns and turns[-1]["role"] == "system" else []
+    while turns and turns[-1]["role"] == "user":
+        asked.insert(0, turns.pop())
+    draft.script += [turn["content"] for turn in asked]
     if turns:
-        draft.fields["conversation"] = in_order(turns)
+        draft.fields["conversation"] = turns
     if not draft.task_description and draft.script:
         draft.task_description = task_of(draft.script)
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from viva.interchange.ledger import Gap
+from viva.interchange.source import Source
+from viva.interchange.spelling import text_of
+
 Point = dict[str, Any]
 Check = dict[str, Any]
 
+LONGEST_NAME = 200
+"""Maximum number of characters of the name of a tool in a check."""
+DEEPEST = 18
+"""Maximum depth of the arguments in a check."""
 LONGEST = 10_000
 MOST = 100
 """Maximum number of texts in a check, and of characters in each."""
@@ -64,6 +72,31 @@ def tool_called(
     if times > 1:
         wanted["times"] = {"min": times}
     return {"tool_called": wanted}
+
+
+def expected_call(name: Source | None, arguments: Source | None) -> dict[str, Any]:
+    """Return an expected call, as a reference trajectory has it.
+
+    Args:
+        name: Of the tool.
+        arguments: A mapping, which may be missing; anything else is reported.
+    """
+    given: dict[str, Any] = {}
+    if arguments is not None and arguments.is_mapping:
+        given = dict(arguments.take())
+    elif arguments is not None:
+        arguments.report(Gap.NO_HOME, "arguments of a call are a mapping")
+    return {"tool": text_of(name, "the name of a tool"), "arguments": given}
+
+
+def is_checkable(call: Mapping[str, Any]) -> bool:
+    """Return whether a check can be made of an expected call: its tool has a name, and its arguments are no deep tree."""
+    return 0 < len(call["tool"]) <= LONGEST_NAME and _depth(call["arguments"]) < DEEPEST
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max((_depth(each) for each in inner), default=0)
 
 
 def does_not_happen(text: str) -> str:

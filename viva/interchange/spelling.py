@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.interchange.asked import as_text
 from viva.interchange.source import Source
 
 
@@ -26,3 +27,17 @@ def entries(source: Source | None) -> Iterator[Source]:
     """Yield the elements of a list that may be missing."""
     if source is not None:
         yield from source.elements()
+
+
+def text_of(source: Source | None, words: str = "text of a case") -> str:
+    """Return a value as text: text as it is, anything else as JSON; empty text if there is none.
+
+    Args:
+        source: The value.
+        words: What it becomes, for the report, if it is not text.
+    """
+    if source is None or source.peek() in ("", [], {}):
+        return ""
+    if isinstance(source.peek(), str):
+        return str(source.take())
+    return as_text(source.express(words))

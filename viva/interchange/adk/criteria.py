@@ -7,7 +7,7 @@ from typing import Any
 
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import at, entries
+from viva.interchange.spelling import at, entries, text_of
 from viva.interchange.spelling import field as named
 
 TOOLS = "tool_trajectory_avg_score"
@@ -134,7 +134,7 @@ def _judge(criterion: Source) -> None:
 def _simulator(found: Criteria, config: Source | None) -> None:
     limit = named(config, "max_allowed_invocations")
     if limit is not None and isinstance(limit.peek(), int) and limit.peek() > 0:
-        found.rounds = limit.take()
+        found.rounds = limit.express("max_rounds of simulated users")
     kind, model = named(config, "type"), named(config, "model")
     if kind is not None and kind.peek() == "llm_backed":
         kind.express("a model examines")
@@ -155,13 +155,13 @@ def rubric_point(rubric: Source, number: int | None = None) -> dict[str, Any]:
         rubric: The rubric.
         number: The round that it is about; None for the whole conversation.
     """
-    text = at(rubric, "rubric_content", "text_property")
+    text = text_of(at(rubric, "rubric_content", "text_property"), "a scoring point")
     about = {}
     for name in ("rubric_id", "description", "type"):
         value = named(rubric, name)
         if value is not None:
             about[name] = value.take()
-    point: dict[str, Any] = {"score_point": text.take() if text is not None else "The rubric is fulfilled."}
+    point: dict[str, Any] = {"score_point": text if text.strip() else "The rubric is fulfilled."}
     if number is not None:
         point["round"] = number
     if about:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from viva.interchange.adk.criteria import Criteria, rubric_point
-from viva.interchange.adk.fields import plain
 from viva.interchange.adk.turns import read_turn
 from viva.interchange.asked import task_of
 from viva.interchange.draft import CaseDraft
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, field
+from viva.interchange.spelling import entries, field, text_of
 
 PERSONAS = {
     "EXPERT": "You know exactly what you want, use the agent as a tool, and have little patience for small talk. You "
@@ -43,11 +42,15 @@ def read_evalset(root: Source, criteria: Criteria) -> Iterator[CaseDraft]:
     """
     shared: dict[str, Any] = {}
     for name in ("eval_set_id", "name", "description", "creation_timestamp"):
-        value = field(root, name)
+        value = field(root, name) if root.is_mapping else None
         if value is not None:
             shared[name if name.startswith("eval") else f"set_{name}"] = value.take()
     for case in _cases(root):
-        yield _case(case, shared, criteria)
+        draft = _case(case, shared, criteria)
+        if draft.task_description:
+            yield draft
+        else:
+            case.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
 
 
 def _cases(root: Source) -> Iterator[Source]:
@@ -62,7 +65,7 @@ def _cases(root: Source) -> Iterator[Source]:
 
 def _case(case: Source, shared: dict[str, Any], criteria: Criteria) -> CaseDraft:
     name = field(case, "eval_id") or field(case, "name")
-    title = str(name.take()) if name is not None else "case"
+    title = text_of(name, "the name of the case") or "case"
     draft = CaseDraft(title, "")
     metadata: dict[str, Any] = {"eval_id": title, **shared}
     draft.fields["metadata"] = metadata
@@ -88,9 +91,9 @@ def _case(case: Source, shared: dict[str, Any], criteria: Criteria) -> CaseDraft
 
 def _scenario(draft: CaseDraft, scenario: Source, criteria: Criteria) -> None:
     first, plan, persona = (field(scenario, name) for name in SCENARIO)
-    if first is not None and first.is_text:
-        draft.fields["opening"] = first.take()
-    draft.task_description = plan.take() if plan is not None and plan.is_text else "Have the conversation that you began."
+    if (opening := text_of(first, "opening")).strip():
+        draft.fields["opening"] = opening
+    draft.task_description = text_of(plan, "task_description").strip() or "Have the conversation that you began."
     if persona is not None:
         draft.fields["user"] = {"persona": _persona(persona, draft)}
     if criteria.rounds is not None:
@@ -103,20 +106,20 @@ def _persona(persona: Source, draft: CaseDraft) -> str:
         if name not in PERSONAS:
             draft.mark(f"The persona {name} is defined in the source's program: describe it in user.")
         return PERSONAS.get(name, f"You are like this: {name}")
-    texts = []
+    texts: list[str] = []
     identifier, description = field(persona, "id"), field(persona, "description")
     if identifier is not None:
         draft.fields["metadata"]["persona"] = identifier.take()
-    texts.append(plain(description) or "")
+    texts.append(text_of(description, "user: persona"))
     for behavior in entries(field(persona, "behaviors")):
         name, described = field(behavior, "name"), field(behavior, "description")
-        words = ": ".join(str(each.take()) for each in (name, described) if each is not None)
-        told = [str(each.take()) for each in entries(field(behavior, "behavior_instructions"))]
+        words = ": ".join(text for each in (name, described) if (text := text_of(each, "user: persona")))
+        told = [text_of(each, "user: persona") for each in entries(field(behavior, "behavior_instructions"))]
         texts.append("\n".join((words, *(f"- {line}" for line in told))))
         rules = field(behavior, "violation_rubrics")
         if rules is not None:
             rules.report(Gap.NO_HOME, "the evaluator `exam` judges the examiner's conduct by rules of its own")
-    return "\n".join(text for text in texts if text) or "A user of the agent."
+    return "\n".join(text for text in texts if text.strip()) or "A user of the agent."
 
 
 def _session(draft: CaseDraft, case: Source, metadata: dict[str, Any]) -> None:

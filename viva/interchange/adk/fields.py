@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
@@ -31,7 +30,3 @@ def spoken(content: Source | None) -> str:
                 value.report(Gap.NO_HOME, "a message of a case is text; give files as data_files")
     return "".join(texts)
 
-
-def plain(source: Source | None) -> Any:
-    """Return a value that a case keeps as it is; None if there is none."""
-    return None if source is None else source.take()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from viva.interchange.adk.criteria import Criteria, rubric_point
-from viva.interchange.adk.fields import parts, plain, spoken
+from viva.interchange.adk.fields import parts, spoken
 from viva.interchange.draft import CaseDraft
 from viva.interchange.expected import AGREES
 from viva.interchange.ledger import Gap
-from viva.interchange.points import check_point, tool_called
+from viva.interchange.points import check_point, expected_call, is_checkable, tool_called
 from viva.interchange.source import Source
-from viva.interchange.spelling import at, entries, field
+from viva.interchange.spelling import at, entries, field, text_of
 
 
 def read_turn(draft: CaseDraft, turn: Source, number: int, criteria: Criteria) -> list[dict[str, Any]]:
@@ -26,14 +26,12 @@ def read_turn(draft: CaseDraft, turn: Source, number: int, criteria: Criteria) -
     Returns:
         The expected tool calls, for the reference trajectory.
     """
-    older = field(turn, "query")
-    said = older.take() if older is not None and older.is_text else spoken(field(turn, "user_content"))
+    said = text_of(field(turn, "query"), "a message of the script") or spoken(field(turn, "user_content"))
     if not said.strip():
         said = "(a message without text)"
         draft.mark(f"Message {number} of the source has no text: write what the user says.")
     draft.script.append(said)
-    answer = field(turn, "reference")
-    reply = answer.take() if answer is not None and answer.is_text else spoken(field(turn, "final_response"))
+    reply = text_of(field(turn, "reference"), "a scoring point") or spoken(field(turn, "final_response"))
     about: dict[str, Any] = {}
     if reply.strip() and criteria.responses:
         draft.points.append({"score_point": AGREES + reply, "round": number})
@@ -53,7 +51,7 @@ def read_turn(draft: CaseDraft, turn: Source, number: int, criteria: Criteria) -
 def tool_points(calls: list[dict[str, Any]], number: int, criteria: Criteria) -> list[dict[str, Any]]:
     """Return a point for each expected call of a round, equal ones as one."""
     found: list[dict[str, Any]] = []
-    wanted = [(call["tool"], call["arguments"] if criteria.arguments else {}) for call in calls]
+    wanted = [(call["tool"], call["arguments"] if criteria.arguments else {}) for call in calls if is_checkable(call)]
     for each in wanted:
         # An exact match compares all arguments; ADK's reference has all of them.
         check = tool_called(*each, times=wanted.count(each), exact=criteria.arguments and bool(each[1]))
@@ -77,7 +75,7 @@ def _call(call: Source, name: str, arguments: str) -> dict[str, Any]:
         value = field(call, other)
         if value is not None:
             value.report(Gap.NO_HOME, "what a tool returned is not part of an expected call")
-    return {"tool": plain(field(call, name)), "arguments": plain(field(call, arguments)) or {}}
+    return expected_call(field(call, name), field(call, arguments))
 
 
 def _kept(turn: Source) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from viva.interchange.draft import CaseDraft
 from viva.interchange.ledger import Gap
-from viva.interchange.points import check_point, does_not_happen, tool_called
+from viva.interchange.points import check_point, does_not_happen, expected_call, is_checkable, tool_called
 from viva.interchange.source import Source
 from viva.interchange.spelling import entries, field
 
@@ -31,8 +31,8 @@ def add_expectations(draft: CaseDraft, golden: Source) -> None:
 def _tools(draft: CaseDraft, tools: Source | None) -> None:
     if tools is None or not tools.is_list:
         return
-    calls = [call for each in tools.elements() if (call := _call(each)) is not None]
-    for call in calls:
+    calls = [_call(each) for each in tools.elements()]
+    for call in filter(is_checkable, calls):
         point = check_point(tool_called(call["tool"], call["arguments"], times=calls.count(call)))
         if point not in draft.points:
             draft.points.append(point)
@@ -40,7 +40,7 @@ def _tools(draft: CaseDraft, tools: Source | None) -> None:
         draft.reference = calls
 
 
-def _call(tool: Source) -> dict[str, Any] | None:
+def _call(tool: Source) -> dict[str, Any]:
     name, arguments = field(tool, "name"), field(tool, "input_parameters")
     for other in ("description", "reasoning", "output"):
         value = field(tool, other)
@@ -49,6 +49,4 @@ def _call(tool: Source) -> dict[str, Any] | None:
     kind = field(tool, "type")
     if kind is not None:
         kind.express("check: tool_called")
-    if name is None or not name.is_text:
-        return None
-    return {"tool": name.take(), "arguments": {} if arguments is None else arguments.take()}
+    return expected_call(name, arguments)

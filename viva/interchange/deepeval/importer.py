@@ -110,7 +110,8 @@ def _begun(draft: CaseDraft, golden: Source) -> None:
     add_chat(draft, entries(field(golden, "turns")))
     if draft.script:
         # A model examines: what the script would say is said first, and the rest of the scenario follows.
-        draft.fields["opening"] = draft.script.pop()
+        draft.fields["opening"] = "\n".join(draft.script)
+        draft.script.clear()
 
 
 def _context(draft: CaseDraft, context: Source | None) -> None:

@@ -17,7 +17,7 @@ from viva.interchange.inspect_ai.logs import is_log, log_tree
 from viva.interchange.ledger import Gap
 from viva.interchange.points import check_point, text_point
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries
+from viva.interchange.spelling import entries, text_of
 
 TELLING = ("choices", "files", "setup", "sandbox", "checkpoint")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -70,15 +70,15 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
     if asked.is_list:
         add_chat(draft, asked.elements())
     else:
-        draft.script.append(str(asked.take()) or " ")
+        text = text_of(asked, "a message of the script")
+        draft.script.append(text if text.strip() else "(empty)")
     letters = _choices(draft, sample.get("choices"))
     _target(draft, sample.get("target"), letters)
     draft.task_description = task_of(draft.script) or "Continue the conversation."
-    if len(draft.script) == 1:
-        draft.fields["max_rounds"] = 1
-    elif not draft.script:
+    if not draft.script:
         draft.mark("The sample's messages do not end with the user's: write what the user says.")
         draft.script.append("Please go on.")
+    draft.fields["max_rounds"] = len(draft.script)
     if identifier is None:
         draft.title += f" {draft.script[0][:40]}"
     add_files(draft, source, sample.get("files"))

@@ -98,7 +98,7 @@ def _drafts(rows: Source, judging: Judging, about: dict[str, Any]) -> Iterator[C
             row.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
             continue
         draft.title += f" {str(draft.script[0])[:40]}"
-        draft.fields["max_rounds"] = 1
+        draft.fields["max_rounds"] = len(draft.script)
         add_points(draft, row, judging)
         metadata = {name: value.take() for name, value in row.items() if name not in ("input", "ideal", *judging.used)}
         if metadata or about:

@@ -87,7 +87,7 @@ def _quoted(key: str) -> str:
 
 def _is_instance(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
     name = evaluator.peek("type_name")
-    if name not in JSON_TYPES:
+    if not isinstance(name, str) or name not in JSON_TYPES:
         return []
     evaluator.take("type_name")
     return [check_point({"json": {"schema": {"type": JSON_TYPES[name]}}}, about={"type_name": name})]
@@ -160,7 +160,7 @@ def _tools(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Poin
 
 def _trajectory(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
     names, order = evaluator.peek("expected_trajectory"), evaluator.peek("order") or "in_order"
-    if not _are_names(names) or order not in ("exact", "in_order", "any_order"):
+    if not _are_names(names) or order not in ["exact", "in_order", "any_order"]:
         return []
     if order == "any_order":
         check: dict[str, Any] = {"all": [tool_called(name, times=names.count(name)) for name in dict.fromkeys(names)]}

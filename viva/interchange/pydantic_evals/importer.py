@@ -63,7 +63,7 @@ def _case(case: Source, number: int, dataset: dict[str, Any], shared: Sequence[S
         if not inputs.is_text:
             ours["inputs"] = inputs.take()
             inputs.remark(Gap.NEEDS_A_PERSON, "the inputs of a function became a message as JSON: say them as a user would")
-        draft.script.append(as_text(asked) or " ")
+        draft.script.append(as_text(asked))
     draft.task_description = task_of(draft.script)
     draft.fields["max_rounds"] = 1
     if name is not None and name.is_text:

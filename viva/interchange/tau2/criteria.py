@@ -6,9 +6,9 @@ from typing import Any
 
 from viva.interchange.draft import CaseDraft
 from viva.interchange.ledger import Gap
-from viva.interchange.points import LONGEST, Point, check_point, tool_called
+from viva.interchange.points import LONGEST, Point, check_point, is_checkable, tool_called
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries
+from viva.interchange.spelling import entries, text_of
 
 USUAL = ("DB", "COMMUNICATE")
 """What decides where a task does not say it."""
@@ -31,7 +31,8 @@ def add_criteria(draft: CaseDraft, criteria: Source | None) -> None:
     if criteria is None:
         return
     for text in entries(criteria.get("communicate_info")):
-        draft.points.append(_said(str(text.take())))
+        if said := text_of(text, "check: contains"):
+            draft.points.append(_said(said))
     draft.points += [str(each.take()) for each in entries(criteria.get("nl_assertions")) if each.is_text]
     _actions(draft, criteria.get("actions"), "ACTION" in basis)
     for assertion in entries(criteria.get("env_assertions")):
@@ -60,21 +61,23 @@ def _actions(draft: CaseDraft, actions: Source | None, required: bool) -> None:
             value = action.get(key)
             if value is not None:
                 value.express("a call of the reference trajectory")
-        given = {} if arguments is None else dict(arguments.peek())
+        given = dict(arguments.peek()) if arguments is not None and arguments.is_mapping else {}
         if compared is not None:
             kept = compared.express("arguments that are compared")
             for key, value in (arguments.items() if arguments is not None else ()):
-                if key in kept:
+                if isinstance(kept, list) and key in kept:
                     value.take()
                 else:
                     value.report(Gap.NO_HOME, "compare_args says that it is not compared")
-            given = {key: value for key, value in given.items() if key in kept}
-        elif arguments is not None:
+            given = {key: value for key, value in given.items() if isinstance(kept, list) and key in kept}
+        elif arguments is not None and arguments.is_mapping:
             arguments.take()
-        calls.append({"tool": name.take() if name is not None else "", "arguments": given})
+        elif arguments is not None:
+            arguments.report(Gap.NO_HOME, "arguments of a call are a mapping")
+        calls.append({"tool": text_of(name, "the name of a tool"), "arguments": given})
     draft.reference = calls if calls else draft.reference
     if required:
-        for call in calls:
+        for call in filter(is_checkable, calls):
             point = check_point(tool_called(call["tool"], call["arguments"], times=calls.count(call)))
             if point not in draft.points:
                 draft.points.append(point)

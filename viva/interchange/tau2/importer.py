@@ -97,7 +97,8 @@ def _state(draft: CaseDraft, task: Source) -> None:
     if history is not None:
         add_chat(draft, history.elements())
     if draft.script:
-        draft.fields["opening"] = draft.script.pop()
+        draft.fields["opening"] = "\n".join(draft.script)
+        draft.script.clear()
     kept = {name: value.take() for name, value in state.items() if name != "message_history" and value.peek() is not None}
     if kept:
         draft.fields["config_var"] = {"initial_state": kept}
