@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from viva.cases import Case
-from viva.interchange.ledger import Gap, Ledger
+from viva.interchange.ledger import Ledger
 from viva.interchange.plain_data import plain_data
 from viva.interchange.source import Source
 from viva.records.codec import to_plain
@@ -29,10 +29,3 @@ def _point(point: dict[str, Any]) -> dict[str, Any]:
     if kept.get("weight") == 1:
         del kept["weight"]
     return kept
-
-
-def report_rest(tree: Source, why: str) -> None:
-    """Report the fields of a case that an export has not accounted for."""
-    for leaf in tree.leaves():
-        if not leaf.is_accounted_for and leaf.peek() not in (None, "", [], {}):
-            leaf.report(Gap.NO_HOME, why)

@@ -50,7 +50,9 @@ def import_cases(
         if not drafts:
             raise SetupError(f"{file.path} has no case that can be imported as {chosen.name}.")
         names, written = write_cases(drafts, staged.folder)
-        reference = {name: draft.reference for name, draft in zip(names, drafts, strict=True) if draft.reference is not None}
+        reference = {
+            name: draft.reference for name, draft in zip(names, drafts, strict=True) if draft.reference is not None
+        }
         file.ledger.close([*written, reference])
         if reference:
             _write_json(staged.folder / REFERENCE_FILE, reference)

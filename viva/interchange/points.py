@@ -51,9 +51,7 @@ def text_point(kind: str, texts: Sequence[str], *, ignore_case: bool = False, in
     return check_point({kind: {key: several, **({"ignore_case": True} if ignore_case else {})}})
 
 
-def tool_called(
-    name: str, arguments: Mapping[str, Any] | None = None, *, times: int = 1, exact: bool = False
-) -> Check:
+def tool_called(name: str, arguments: Mapping[str, Any] | None = None, *, times: int = 1, exact: bool = False) -> Check:
     """Return the check that a tool was called.
 
     Args:
@@ -90,7 +88,7 @@ def expected_call(name: Source | None, arguments: Source | None) -> dict[str, An
 
 
 def is_checkable(call: Mapping[str, Any]) -> bool:
-    """Return whether a check can be made of an expected call: its tool has a name, and its arguments are no deep tree."""
+    """Return whether a check can be made of a call: its tool has a name, and its arguments are no deep tree."""
     return 0 < len(call["tool"]) <= LONGEST_NAME and _depth(call["arguments"]) < DEEPEST
 
 

@@ -72,7 +72,10 @@ def _parsed(file: Path) -> Any:
         return yaml.safe_load(text)
     if file.suffix == ".csv":
         rows = list(csv.DictReader(text.splitlines()))
-        return [{key: json.loads(cell) if cell[:1] == "{" or cell[:2] == "[{" else cell for key, cell in row.items()} for row in rows]
+        return [
+            {key: json.loads(cell) if cell[:1] == "{" or cell[:2] == "[{" else cell for key, cell in row.items()}
+            for row in rows
+        ]
     return json.loads(text)
 
 
@@ -99,7 +102,9 @@ def changed(data: st.DataObject, document: Any) -> Any:
             break
         if isinstance(node, dict):
             what = data.draw(st.sampled_from(["replace", "remove", "add"]))
-            name = data.draw(st.sampled_from(list(node) or ["new"])) if what != "add" else data.draw(st.text(max_size=6))
+            name = (
+                data.draw(st.sampled_from(list(node) or ["new"])) if what != "add" else data.draw(st.text(max_size=6))
+            )
             if what == "remove":
                 node.pop(name, None)
             else:

@@ -62,7 +62,9 @@ def read_criteria(config: Source) -> Criteria:
         else:
             _metric(found, name, criterion)
     if custom is not None:
-        custom.report(Gap.REFUSED, "code of the source is neither imported nor run: write a scoring point with eval_code")
+        custom.report(
+            Gap.REFUSED, "code of the source is neither imported nor run: write a scoring point with eval_code"
+        )
     _simulator(found, named(config, "user_simulator_config"))
     return found
 

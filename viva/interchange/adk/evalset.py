@@ -112,8 +112,8 @@ def _persona(persona: Source, draft: CaseDraft) -> str:
         draft.fields["metadata"]["persona"] = identifier.take()
     texts.append(text_of(description, "user: persona"))
     for behavior in entries(field(persona, "behaviors")):
-        name, described = field(behavior, "name"), field(behavior, "description")
-        words = ": ".join(text for each in (name, described) if (text := text_of(each, "user: persona")))
+        both = field(behavior, "name"), field(behavior, "description")
+        words = ": ".join(text for each in both if (text := text_of(each, "user: persona")))
         told = [text_of(each, "user: persona") for each in entries(field(behavior, "behavior_instructions"))]
         texts.append("\n".join((words, *(f"- {line}" for line in told))))
         rules = field(behavior, "violation_rubrics")
@@ -134,7 +134,9 @@ def _session(draft: CaseDraft, case: Source, metadata: dict[str, Any]) -> None:
     final = field(case, "final_session_state")
     if final is not None and final.peek():
         metadata["final_session_state"] = final.take()
-        final.report(Gap.NEEDS_A_PERSON, "is kept as metadata; an agent's state is judged if it is in a file: check: file")
+        final.report(
+            Gap.NEEDS_A_PERSON, "is kept as metadata; an agent's state is judged if it is in a file: check: file"
+        )
         draft.mark("The source expects a state of the session at the end (metadata.final_session_state): add a check.")
     created = field(case, "creation_timestamp")
     if created is not None:

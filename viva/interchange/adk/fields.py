@@ -29,4 +29,3 @@ def spoken(content: Source | None) -> str:
             elif name != "text" and name not in CALLS:
                 value.report(Gap.NO_HOME, "a message of a case is text; give files as data_files")
     return "".join(texts)
-

@@ -66,7 +66,11 @@ def _calls(turn: Source) -> list[dict[str, Any]]:
     found = [_call(each, "name", "args") for each in entries(field(steps, "tool_uses"))]
     found += [_call(each, "tool_name", "tool_input") for each in entries(field(turn, "expected_tool_use"))]
     for event in entries(field(steps, "invocation_events")):
-        found += [_call(call, "name", "args") for part in parts(field(event, "content")) if (call := field(part, "function_call"))]
+        found += [
+            _call(call, "name", "args")
+            for part in parts(field(event, "content"))
+            if (call := field(part, "function_call"))
+        ]
     return found
 
 

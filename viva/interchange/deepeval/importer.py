@@ -31,7 +31,14 @@ TELLING = (
 )
 """Fields by which goldens are told from other rows."""
 KEPT = ("comments", "source_file", "additional_metadata", "custom_column_key_values", "id")
-RECORDED = ("actual_output", "tools_called", "retrieval_context", "token_cost", "input_token_count", "output_token_count")
+RECORDED = (
+    "actual_output",
+    "tools_called",
+    "retrieval_context",
+    "token_cost",
+    "input_token_count",
+    "output_token_count",
+)
 WRAPPERS = ("goldens", "conversationalGoldens", "conversational_goldens")
 
 
@@ -67,7 +74,10 @@ def _is_golden(row: Source) -> bool:
 
 def _tells(row: Source) -> bool:
     fields = row.peek()
-    camel = {name: "".join(word.capitalize() if index else word for index, word in enumerate(name.split("_"))) for name in TELLING}
+    camel = {
+        name: "".join(word.capitalize() if index else word for index, word in enumerate(name.split("_")))
+        for name in TELLING
+    }
     expectations = field(row, "expectations")
     told = expectations is not None and expectations.is_mapping and field(expectations, "must") is not None
     return told or any(name in fields or camel[name] in fields for name in TELLING)

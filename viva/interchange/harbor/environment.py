@@ -40,5 +40,7 @@ def _copied(task: TaskFolder) -> list[str]:
     text = task.file(recipe).peek() if task.has(recipe) else ""
     found = []
     for line in _COPY.finditer(str(text)):
-        found += [os.path.normpath(each) for each in line["what"].split()[:-1] if not each.startswith(("/", "http", "["))]
+        found += [
+            os.path.normpath(each) for each in line["what"].split()[:-1] if not each.startswith(("/", "http", "["))
+        ]
     return found

@@ -36,7 +36,9 @@ class TaskFolder:
         found = []
         for parent, folders, names in os.walk(start):
             folders.sort()
-            found += [os.path.relpath(os.path.join(parent, name), self.source.path / self.name) for name in sorted(names)]
+            found += [
+                os.path.relpath(os.path.join(parent, name), self.source.path / self.name) for name in sorted(names)
+            ]
             if len(found) > MOST_FILES:
                 break
         return found[:MOST_FILES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from viva.errors import SetupError
@@ -63,7 +64,8 @@ def _case(task: TaskFolder) -> CaseDraft:
     task.seen.add(TASK)
     draft = CaseDraft(os.path.basename(os.path.abspath(task.source.path / task.name)), "")
     steps = list(entries(root.get("steps")))
-    for folder, step in [(f"steps/{_name(step, number)}", step) for number, step in enumerate(steps, 1)] or [("", None)]:
+    folders = [f"steps/{_name(step, number)}" for number, step in enumerate(steps, 1)]
+    for folder, step in zip_longest(folders or [""], steps):
         _ask(draft, task, folder)
         add_verifier(draft, task, folder, root, step)
     draft.task_description = task_of(draft.script)

@@ -1,4 +1,4 @@
-"""`tests/test.sh`: a program of the source, which is left as a check for a person to read. Nothing of it is run here."""
+"""`tests/test.sh`: a program of the source, left as a check for a person to read. Nothing of it is run here."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def add_verifier(draft: CaseDraft, task: TaskFolder, folder: str, root: Source, 
         file.express("eval_code, with places changed to those of the sandbox")
     texts = {name: _PLACES.sub(_moved, str(file.peek())) for name, file in inner.items()}
     place = os.path.join(folder, "tests", SCRIPT)
-    code = _CODE.format(
-        place=place, files=_quoted(texts), variables=_quoted(variables), script=SCRIPT, least=wanted
-    )
+    code = _CODE.format(place=place, files=_quoted(texts), variables=_quoted(variables), script=SCRIPT, least=wanted)
     draft.points.append({"score_point": f"The test of {what} passes ({place}).", "eval_code": code})
     draft.mark(f"Read the eval_code of {what}: it was written for the container of the source.")
 

@@ -29,12 +29,22 @@ def add_files(draft: CaseDraft, source: SourceFile, files: Source | None) -> Non
             place = name if name not in ("case.yaml", "case.yml") else f"given-{name}"
             draft.files[place] = content
             if "/" in name or place != name:
-                value.remark(Gap.NEEDS_A_PERSON, f"the agent finds {name} in its workspace as {os.path.basename(place)}")
+                value.remark(
+                    Gap.NEEDS_A_PERSON, f"the agent finds {name} in its workspace as {os.path.basename(place)}"
+                )
 
 
 def _is_possible(name: str) -> bool:
     parts = name.split("/")
-    return bool(name) and not os.path.isabs(name) and ".." not in parts and "\\" not in name and ":" not in name and name.isprintable() and bool(parts[-1])
+    return (
+        bool(name)
+        and not os.path.isabs(name)
+        and ".." not in parts
+        and "\\" not in name
+        and ":" not in name
+        and name.isprintable()
+        and bool(parts[-1])
+    )
 
 
 def _content(source: SourceFile, value: Source) -> bytes | None:

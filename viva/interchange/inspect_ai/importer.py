@@ -127,7 +127,9 @@ def _others(draft: CaseDraft, sample: Source, metadata: dict[str, Any]) -> None:
         metadata["description"] = description.take()
     if setup is not None and setup.peek():
         setup.report(Gap.REFUSED, "a program of the source is not run: write it as pre_command if you trust it")
-        draft.mark("The sample's setup is not run (see the report): prepare the workspace by data_files or pre_command.")
+        draft.mark(
+            "The sample's setup is not run (see the report): prepare the workspace by data_files or pre_command."
+        )
     for name, why in WITHOUT.items():
         value = sample.get(name)
         if value is not None and value.peek() != "":

@@ -39,7 +39,7 @@ def log_tree(source: SourceFile) -> Source:
     repeated: list[str] = []
     try:
         for head, sample in log_samples(source.path):
-            header = dict(head)
+            header = {key: value for key, value in head.items() if key != "samples"}
             name = str(sample.get("id"))
             if name in samples:
                 repeated.append(f"{name}, epoch {sample.get('epoch')}")
@@ -49,7 +49,6 @@ def log_tree(source: SourceFile) -> Source:
     except RecordingError as error:
         raise SetupError(str(error)) from error
     document = {"samples": list(samples.values()), "recorded": recorded, "epochs": repeated, "log": header}
-    document["log"].pop("samples", None)
     tree = Source.root(plain_data(document, source.path.name), source.ledger, source.path.name)
     command = f"viva trace inspect:{source.path.name}"
     for name, why in (

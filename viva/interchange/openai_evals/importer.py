@@ -13,7 +13,7 @@ from viva.interchange.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
-from viva.interchange.openai_evals.judging import Judging, add_points, judging_of
+from viva.interchange.openai_evals.judging import SampleJudging, add_points, judging_of
 from viva.interchange.source import Source
 
 SAMPLES = "samples_jsonl"
@@ -26,7 +26,11 @@ def recognises(source: SourceFile) -> bool:
     tree = source.tree()
     if tree.is_list:
         rows = [each.peek() for each in tree.elements()]
-        return bool(rows) and all(isinstance(row, dict) and "input" in row for row in rows) and any("ideal" in row for row in rows)
+        return (
+            bool(rows)
+            and all(isinstance(row, dict) and "input" in row for row in rows)
+            and any("ideal" in row for row in rows)
+        )
     return any(_evals(tree))
 
 
@@ -43,7 +47,7 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
             "the file does not say how the samples are judged: a reply has to be one of the ideals; import the eval's "
             "YAML file in the registry instead, or change the checks",
         )
-        return list(_drafts(tree, Judging(), {}))
+        return list(_drafts(tree, SampleJudging(), {}))
     drafts: list[CaseDraft] = []
     for name, spec in tree.items():
         drafts += _of_eval(source, name, spec)
@@ -85,7 +89,7 @@ def _file_of(source: SourceFile, name: str) -> str | None:
     return None
 
 
-def _drafts(rows: Source, judging: Judging, about: dict[str, Any]) -> Iterator[CaseDraft]:
+def _drafts(rows: Source, judging: SampleJudging, about: dict[str, Any]) -> Iterator[CaseDraft]:
     for number, row in enumerate(rows.elements(), 1):
         asked = row.get("input")
         draft = CaseDraft(f"{number:04}", "")

@@ -23,7 +23,7 @@ _KINDS = {"Equals": "equals", "Match": "starts_with", "Includes": "contains", "F
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class SampleJudging:
     """What becomes of `ideal`."""
 
     kind: str = "Equals"
@@ -35,7 +35,7 @@ class Judging:
     """Further fields of samples that are judged by."""
 
 
-def judging_of(kind: Source, arguments: Source | None) -> Judging:
+def judging_of(kind: Source, arguments: Source | None) -> SampleJudging:
     """Return how an eval judges.
 
     Args:
@@ -51,7 +51,9 @@ def judging_of(kind: Source, arguments: Source | None) -> Judging:
     elif spec in GRADED:
         kind.express("statements that a model judges")
     else:
-        kind.report(Gap.REFUSED, "code of the source is neither imported nor run: a model judges whether the answer agrees")
+        kind.report(
+            Gap.REFUSED, "code of the source is neither imported nor run: a model judges whether the answer agrees"
+        )
     if arguments is not None:
         for key, value in arguments.items():
             if key in NUMBERED:
@@ -59,12 +61,10 @@ def judging_of(kind: Source, arguments: Source | None) -> Judging:
             elif key not in ("samples_jsonl", "ignore_case", "modelgraded_spec"):
                 value.report(Gap.NO_HOME, "is an option of the eval's class")
     lower = ignore is not None and ignore.express("checks that ignore the case of letters") is True
-    return Judging(name, lower, spec, ("criteria",) if spec == "closedqa" else ())
+    return SampleJudging(name, lower, spec, ("criteria",) if spec == "closedqa" else ())
 
 
-
-
-def add_points(draft: CaseDraft, row: Source, judging: Judging) -> None:
+def add_points(draft: CaseDraft, row: Source, judging: SampleJudging) -> None:
     """Add the points of one sample."""
     for name in judging.used:
         value = row.get(name)

@@ -17,10 +17,8 @@ POINT = "an evaluator has no weight, no round and no layer"
 
 def evaluators_of(point: Source) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield the evaluators of a scoring point: name, arguments, and whether all cases of the dataset have it."""
-    metadata = point.get("metadata")
-    ours = dict(metadata.get(OURS).peek()) if metadata is not None and metadata.get(OURS) is not None else {}
-    if metadata is not None and metadata.get(OURS) is not None:
-        metadata.get(OURS).express("arguments of an evaluator")
+    kept = point.get("metadata", OURS)
+    ours = {} if kept is None else dict(kept.express("arguments of an evaluator"))
     of_all = bool(ours.pop("of_all_cases", False))
     statement, check, code = (point.get(name) for name in ("score_point", "check", "eval_code"))
     for name in ("weight", "round", "shown", "require"):
@@ -120,7 +118,9 @@ def _tool(value: Any, options: dict[str, Any]) -> list[Spec] | None:
     if arguments is not None:
         exact = {"match_mode": "exact"} if options.get("exact") else {}
         times = options.get("times")
-        return None if times else [("ArgumentCorrectness", {"tool_name": name, "expected_arguments": arguments, **exact})]
+        return (
+            None if times else [("ArgumentCorrectness", {"tool_name": name, "expected_arguments": arguments, **exact})]
+        )
     times = options.get("times", 1)
     least = times.get("min") if isinstance(times, dict) and list(times) == ["min"] else times
     if not isinstance(least, int) or (isinstance(times, int) and times != 1) or not 1 <= least <= 100:

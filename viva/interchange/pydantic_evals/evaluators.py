@@ -8,14 +8,14 @@ from typing import Any
 
 from viva.interchange.ledger import Gap
 from viva.interchange.points import LONGEST, Point, check_point, tool_called
-from viva.interchange.pydantic_evals.specs import OURS, Evaluator
+from viva.interchange.pydantic_evals.specs import OURS, GivenEvaluator
 
 JSON_TYPES = {"dict": "object", "list": "array", "int": "integer", "float": "number", "bool": "boolean"}
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 _CLOCK = re.compile(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 
-def points_of(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def points_of(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     """Return the points of an evaluator; what it is not expressed by is reported, or kept in their metadata.
 
     Args:
@@ -41,16 +41,16 @@ def points_of(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[P
     return points
 
 
-def _express_name(evaluator: Evaluator) -> None:
+def _express_name(evaluator: GivenEvaluator) -> None:
     if evaluator.source.is_text:
         evaluator.source.express("a scoring point")
 
 
-def _equals(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _equals(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     return [check_point(_equal_to(evaluator.take("value")))]
 
 
-def _equals_expected(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _equals_expected(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     if not has_expected:
         return []
     return [check_point(_equal_to(expected), about={"evaluator": "EqualsExpected"})]
@@ -64,7 +64,7 @@ def _equal_to(value: Any) -> dict[str, Any]:
     return {"json": {"equals": value}}
 
 
-def _contains(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _contains(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     value = evaluator.peek("value")
     if isinstance(value, dict) and not evaluator.peek("as_strings"):
         taken = evaluator.take("value")
@@ -85,7 +85,7 @@ def _quoted(key: str) -> str:
     return f"{mark}{key}{mark}"
 
 
-def _is_instance(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _is_instance(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     name = evaluator.peek("type_name")
     if not isinstance(name, str) or name not in JSON_TYPES:
         return []
@@ -93,7 +93,7 @@ def _is_instance(evaluator: Evaluator, expected: Any, has_expected: bool) -> lis
     return [check_point({"json": {"schema": {"type": JSON_TYPES[name]}}}, about={"type_name": name})]
 
 
-def _max_duration(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _max_duration(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     value = evaluator.peek("seconds")
     seconds = seconds_of(value)
     if seconds is None:
@@ -118,7 +118,7 @@ def seconds_of(value: Any) -> float | None:
     return None
 
 
-def _judged(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _judged(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     rubric = evaluator.peek("rubric")
     if not isinstance(rubric, str) or not rubric.strip():
         return []
@@ -126,7 +126,7 @@ def _judged(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Poi
     return [{"score_point": evaluator.take("rubric")}]
 
 
-def _graded(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _graded(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     criteria, steps = evaluator.peek("criteria"), evaluator.peek("evaluation_steps")
     if not isinstance(criteria, str) or not criteria.strip():
         return []
@@ -139,14 +139,14 @@ def _graded(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Poi
     return [{"score_point": "\n".join([criteria, *lines]), "about": {"evaluator": "GEval", "criteria": criteria}}]
 
 
-def _model(evaluator: Evaluator) -> None:
+def _model(evaluator: GivenEvaluator) -> None:
     for name in ("model", "model_settings"):
         if name in evaluator.arguments:
             why = "which model judges is said on the command line: --judge-model"
             evaluator.arguments[name].report(Gap.NEEDS_A_PERSON, why)
 
 
-def _tools(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _tools(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     names = evaluator.peek("expected_tools")
     if not _are_names(names):
         return []
@@ -158,7 +158,7 @@ def _tools(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Poin
     return [check_point(checks[0] if len(checks) == 1 else {"all": checks}, about=about)]
 
 
-def _trajectory(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _trajectory(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     names, order = evaluator.peek("expected_trajectory"), evaluator.peek("order") or "in_order"
     if not _are_names(names) or order not in ["exact", "in_order", "any_order"]:
         return []
@@ -176,7 +176,7 @@ def _are_names(names: Any) -> bool:
     return isinstance(names, list) and 0 < len(names) < 99 and all(isinstance(each, str) and each for each in names)
 
 
-def _arguments(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _arguments(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     name, wanted = evaluator.peek("tool_name"), evaluator.peek("expected_arguments")
     if not isinstance(name, str) or not name or not isinstance(wanted, dict):
         return []
@@ -188,8 +188,8 @@ def _arguments(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[
     return [check_point(tool_called(name, wanted, exact=exact), about={"evaluator": "ArgumentCorrectness"})]
 
 
-def _steps(argument: str, kind: str) -> Callable[[Evaluator, Any, bool], list[Point]]:
-    def make(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _steps(argument: str, kind: str) -> Callable[[GivenEvaluator, Any, bool], list[Point]]:
+    def make(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
         most = evaluator.peek(argument)
         if not isinstance(most, int) or isinstance(most, bool) or most < 0:
             return []
@@ -198,11 +198,11 @@ def _steps(argument: str, kind: str) -> Callable[[Evaluator, Any, bool], list[Po
     return make
 
 
-def _no_points(evaluator: Evaluator, expected: Any, has_expected: bool) -> list[Point]:
+def _no_points(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> list[Point]:
     return []
 
 
-_MAKERS: dict[str, Callable[[Evaluator, Any, bool], list[Point]]] = {
+_MAKERS: dict[str, Callable[[GivenEvaluator, Any, bool], list[Point]]] = {
     "ArgumentCorrectness": _arguments,
     "Contains": _contains,
     "Equals": _equals,

@@ -13,7 +13,7 @@ from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
 from viva.interchange.pydantic_evals.evaluators import points_of
-from viva.interchange.pydantic_evals.specs import OURS, Evaluator, read_evaluator
+from viva.interchange.pydantic_evals.specs import OURS, GivenEvaluator, read_evaluator
 from viva.interchange.source import Source
 from viva.interchange.spelling import entries
 
@@ -62,7 +62,9 @@ def _case(case: Source, number: int, dataset: dict[str, Any], shared: Sequence[S
         asked = inputs.take() if inputs.is_text else inputs.peek()
         if not inputs.is_text:
             ours["inputs"] = inputs.take()
-            inputs.remark(Gap.NEEDS_A_PERSON, "the inputs of a function became a message as JSON: say them as a user would")
+            inputs.remark(
+                Gap.NEEDS_A_PERSON, "the inputs of a function became a message as JSON: say them as a user would"
+            )
         draft.script.append(as_text(asked))
     draft.task_description = task_of(draft.script)
     draft.fields["max_rounds"] = 1
@@ -103,7 +105,7 @@ def _add_points(draft: CaseDraft, case: Source, shared: Sequence[Source], expect
         draft.fields["background"] = f"The expected answer is: {as_text(value)}"
 
 
-def _shows_expected(evaluator: Evaluator) -> bool:
+def _shows_expected(evaluator: GivenEvaluator) -> bool:
     given = evaluator.source.peek()
     inner = given.get("LLMJudge") if isinstance(given, dict) else None
     return isinstance(inner, dict) and inner.get("include_expected_output") is True

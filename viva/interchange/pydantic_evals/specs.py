@@ -29,7 +29,7 @@ FIRST = {
 
 
 @dataclass(slots=True)
-class Evaluator:
+class GivenEvaluator:
     """One evaluator of a dataset."""
 
     name: str
@@ -47,10 +47,10 @@ class Evaluator:
         return None if given is None else given.peek()
 
 
-def read_evaluator(source: Source) -> Evaluator | None:
+def read_evaluator(source: Source) -> GivenEvaluator | None:
     """Return an evaluator; None if the value is none."""
     if source.is_text:
-        return Evaluator(str(source.peek()), source)
+        return GivenEvaluator(str(source.peek()), source)
     named = list(source.items())
     if len(named) != 1:
         return None
@@ -58,8 +58,8 @@ def read_evaluator(source: Source) -> Evaluator | None:
     given = dict(value.items())
     # A mapping is the named arguments, unless none of its keys is one: then it is the first argument.
     if not value.is_mapping or (name in ("Equals", "Contains", "HasMatchingSpan") and FIRST[name] not in given):
-        return Evaluator(name, source, {FIRST.get(name, "value"): value})
-    return Evaluator(name, source, given)
+        return GivenEvaluator(name, source, {FIRST.get(name, "value"): value})
+    return GivenEvaluator(name, source, given)
 
 
 def written(name: str, arguments: Mapping[str, Any]) -> Any:
@@ -67,6 +67,6 @@ def written(name: str, arguments: Mapping[str, Any]) -> Any:
     if not arguments:
         return name
     first = FIRST.get(name)
-    if list(arguments) == [first] and not isinstance(arguments[first], dict):
+    if first is not None and list(arguments) == [first] and not isinstance(arguments[first], dict):
         return {name: arguments[first]}
     return {name: dict(arguments)}

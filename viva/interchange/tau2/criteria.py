@@ -22,8 +22,8 @@ def add_criteria(draft: CaseDraft, criteria: Source | None) -> None:
     for each in entries(given):
         if each.peek() == "DB":
             why = (
-                "the database belongs to the domain, and is not in the file: compare the calls "
-                "(--reference reference.json --evaluators scoring_points,match_superset), or check a file of your adapter"
+                "the database is the domain's, and not in the file: compare the calls (--reference reference.json "
+                "--evaluators scoring_points,match_superset), or check a file of your adapter"
             )
             each.report(Gap.NEEDS_A_PERSON, why)
         else:
@@ -64,7 +64,7 @@ def _actions(draft: CaseDraft, actions: Source | None, required: bool) -> None:
         given = dict(arguments.peek()) if arguments is not None and arguments.is_mapping else {}
         if compared is not None:
             kept = compared.express("arguments that are compared")
-            for key, value in (arguments.items() if arguments is not None else ()):
+            for key, value in arguments.items() if arguments is not None else ():
                 if isinstance(kept, list) and key in kept:
                     value.take()
                 else:
