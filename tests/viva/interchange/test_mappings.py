@@ -146,7 +146,7 @@ class TestOpenAiEvals:
         (tmp_path / "s.jsonl").write_text('{"input": "a", "ideal": "b"}')
         (tmp_path / "in").mkdir()
         spec = {"e.dev": {"class": "x:Match", "args": {"samples_jsonl": "../s.jsonl"}}}
-        with pytest.raises(SetupError, match="nothing is fetched"):
+        with pytest.raises(SetupError, match="outside"):
             of_data(tmp_path / "in", "e.json", spec)
 
 
