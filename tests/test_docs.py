@@ -28,6 +28,7 @@ from viva.cases.script import SCRIPT_KEYS
 from viva.cli.main import viva
 from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
+from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set
 from viva.pytest_plugin.options import OPTIONS, name_of
@@ -197,6 +198,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     if name == "reference.yaml":
         (tmp_path / name).write_text(block.text)
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
+        return
+    if name == "promptfooconfig.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert import_cases(tmp_path / name, tmp_path / "out").cases
         return
     if name == "rubric.yaml":
         (tmp_path / name).write_text(block.text)

@@ -55,6 +55,11 @@ FORMATS = (
     Format("pydantic-evals", "viva.interchange.pydantic_evals.importer", "Datasets of pydantic-evals."),
     Format("deepeval", "viva.interchange.deepeval.importer", "Goldens of DeepEval: JSON, JSON Lines and CSV."),
     Format("openai-evals", "viva.interchange.openai_evals.importer", "Samples and registry files of openai/evals."),
+    Format(
+        "promptfoo",
+        "viva.interchange.promptfoo.importer",
+        "Configurations of promptfoo, and OpenAI's runnable exports.",
+    ),
     Format("rows", "viva.interchange.rows.importer", "Rows of CSV, JSON or JSON Lines, and datasets of platforms."),
 )
 """Rows come last: nearly every list of mappings is one."""

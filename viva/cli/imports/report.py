@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 
 import click
 
@@ -38,10 +39,11 @@ def show_report(report: ImportReport) -> None:
         click.echo(f"  … and {len(groups) - MOST_GROUPS:,} more; all are in {printable(report.out)}/{REPORT_FILE}")
     if report.marked:
         click.echo(f"{counted(len(report.marked), 'case')} with something left to do (tag import-incomplete):")
-        for name, marks in list(report.marked.items())[:MOST_MARKED]:
-            click.echo(printable(f"  {name}: {one_line('; '.join(marks), 200)}"))
-        if len(report.marked) > MOST_MARKED:
-            click.echo(f"  … and {len(report.marked) - MOST_MARKED:,} more")
+        marks = Counter(mark for each in report.marked.values() for mark in each)
+        for mark, number in marks.most_common(MOST_MARKED):
+            click.echo(printable(f"  {one_line(mark, 200)} ({counted(number, 'case')})"))
+        if len(marks) > MOST_MARKED:
+            click.echo(f"  … and {len(marks) - MOST_MARKED:,} more; they are comments at the top of the cases")
     click.echo(printable(f"Next: viva suite {folder} --agent SPEC"))
 
 
