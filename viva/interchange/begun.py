@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from viva.interchange.asked import as_text, task_of
+from viva.interchange.asked import as_text
 from viva.interchange.draft import CaseDraft
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
@@ -38,9 +38,7 @@ def add_chat(draft: CaseDraft, messages: Iterable[Source]) -> None:
         asked.insert(0, turns.pop())
     draft.script += [turn["content"] for turn in asked]
     if turns:
-        draft.fields["conversation"] = turns
-    if not draft.task_description and draft.script:
-        draft.task_description = task_of(draft.script)
+        draft.conversation = turns
 
 
 def in_order(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from viva.interchange.adk.criteria import Criteria, rubric_point
 from viva.interchange.adk.turns import read_turn
-from viva.interchange.asked import task_of
 from viva.interchange.draft import CaseDraft
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
@@ -28,7 +27,11 @@ SCENARIO = ("starting_prompt", "conversation_plan", "user_persona")
 def is_evalset(document: Any) -> bool:
     """Return whether plain data looks like an eval set, an older one, or a file of scenarios."""
     if isinstance(document, dict):
-        return any(isinstance(document.get(key), list) for key in ("eval_cases", "evalCases", "scenarios"))
+        if any(isinstance(document.get(key), list) for key in ("eval_cases", "evalCases")):
+            return True
+        scenarios = document.get("scenarios")
+        first = scenarios[0] if isinstance(scenarios, list) and scenarios else None
+        return isinstance(first, dict) and ("starting_prompt" in first or "startingPrompt" in first)
     older = document[0] if isinstance(document, list) and document else None
     return isinstance(older, dict) and ("query" in older or isinstance(older.get("data"), list))
 
@@ -47,7 +50,7 @@ def read_evalset(root: Source, criteria: Criteria) -> Iterator[CaseDraft]:
             shared[name if name.startswith("eval") else f"set_{name}"] = value.take()
     for case in _cases(root):
         draft = _case(case, shared, criteria)
-        if draft.task_description:
+        if draft.task_description or draft.script:
             yield draft
         else:
             case.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
@@ -68,7 +71,7 @@ def _case(case: Source, shared: dict[str, Any], criteria: Criteria) -> CaseDraft
     title = text_of(name, "the name of the case") or "case"
     draft = CaseDraft(title, "")
     metadata: dict[str, Any] = {"eval_id": title, **shared}
-    draft.fields["metadata"] = metadata
+    draft.metadata = metadata
     scenario = field(case, "conversation_scenario") or (case if field(case, "starting_prompt") else None)
     if scenario is not None:
         _scenario(draft, scenario, criteria)
@@ -77,7 +80,6 @@ def _case(case: Source, shared: dict[str, Any], criteria: Criteria) -> CaseDraft
     for number, turn in enumerate(entries(turns), 1):
         calls += read_turn(draft, turn, number, criteria)
     if draft.script:
-        draft.task_description = task_of(draft.script)
         draft.fields["max_rounds"] = len(draft.script)
         draft.reference = calls
     for rubric in entries(field(case, "rubrics")):
@@ -109,7 +111,7 @@ def _persona(persona: Source, draft: CaseDraft) -> str:
     texts: list[str] = []
     identifier, description = field(persona, "id"), field(persona, "description")
     if identifier is not None:
-        draft.fields["metadata"]["persona"] = identifier.take()
+        draft.metadata["persona"] = identifier.take()
     texts.append(text_of(description, "user: persona"))
     for behavior in entries(field(persona, "behaviors")):
         both = field(behavior, "name"), field(behavior, "description")

@@ -44,7 +44,7 @@ def read_turn(draft: CaseDraft, turn: Source, number: int, criteria: Criteria) -
         draft.points.append(rubric_point(rubric, number))
     about |= _kept(turn)
     if about:
-        draft.fields.setdefault("metadata", {}).setdefault("turns", {})[str(number)] = about
+        draft.metadata.setdefault("turns", {})[str(number)] = about
     return calls
 
 

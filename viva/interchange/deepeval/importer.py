@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import task_of
 from viva.interchange.begun import add_chat
 from viva.interchange.deepeval.expectations import add_expectations
 from viva.interchange.deepeval.persona import add_persona
@@ -94,7 +93,6 @@ def _case(golden: Source, number: int) -> CaseDraft:
         _point(draft, field(golden, "expected_outcome"), "")
     elif asked is not None:
         draft.script.append(asked.take())
-        draft.task_description = task_of(draft.script)
         draft.fields["max_rounds"] = 1
         draft.title += f" {draft.script[0][:40]}"
         _point(draft, field(golden, "expected_output"), AGREES)
@@ -105,7 +103,7 @@ def _case(golden: Source, number: int) -> CaseDraft:
     _context(draft, field(golden, "context"))
     _rest(golden, metadata)
     if metadata:
-        draft.fields["metadata"] = metadata
+        draft.metadata = metadata
     if not draft.points:
         draft.mark("say what a good answer is: the golden has no expectation")
     return draft

@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import task_of
 from viva.interchange.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
@@ -68,7 +67,6 @@ def _case(task: TaskFolder) -> CaseDraft:
     for folder, step in zip_longest(folders or [""], steps):
         _ask(draft, task, folder)
         add_verifier(draft, task, folder, root, step)
-    draft.task_description = task_of(draft.script)
     draft.fields["max_rounds"] = max(1, len(draft.script))
     add_settings(draft, root, steps)
     add_environment(draft, task)

@@ -28,7 +28,7 @@ def add_settings(draft: CaseDraft, root: Source, steps: Sequence[Source]) -> Non
         metadata["task"] = task.take()
         _tag(draft, metadata["task"].get("keywords") if isinstance(metadata["task"], dict) else None)
     if metadata:
-        draft.fields["metadata"] = metadata
+        draft.metadata = metadata
     _agent(draft, root.get("agent"), [step.get("agent") for step in steps])
     for name in ("environment", "artifacts", "solution"):
         value = root.get(name)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import task_of
 from viva.interchange.begun import add_chat
 from viva.interchange.draft import CaseDraft
 from viva.interchange.expected import AGREES
@@ -74,7 +73,6 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
         draft.script.append(text if text.strip() else "(empty)")
     letters = _choices(draft, sample.get("choices"))
     _target(draft, sample.get("target"), letters)
-    draft.task_description = task_of(draft.script) or "Continue the conversation."
     if not draft.script:
         draft.mark("The sample's messages do not end with the user's: write what the user says.")
         draft.script.append("Please go on.")
@@ -84,7 +82,7 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
     add_files(draft, source, sample.get("files"))
     _others(draft, sample, metadata)
     if metadata:
-        draft.fields["metadata"] = metadata
+        draft.metadata = metadata
     return draft
 
 

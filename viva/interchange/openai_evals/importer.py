@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import task_of
 from viva.interchange.begun import add_chat
 from viva.interchange.draft import CaseDraft
 from viva.interchange.files import SourceFile
@@ -97,7 +96,6 @@ def _drafts(rows: Source, judging: SampleJudging, about: dict[str, Any]) -> Iter
             add_chat(draft, asked.elements())
         elif asked is not None and asked.is_text:
             draft.script.append(asked.take())
-            draft.task_description = task_of(draft.script)
         if not draft.script:
             row.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
             continue
@@ -106,5 +104,5 @@ def _drafts(rows: Source, judging: SampleJudging, about: dict[str, Any]) -> Iter
         add_points(draft, row, judging)
         metadata = {name: value.take() for name, value in row.items() if name not in ("input", "ideal", *judging.used)}
         if metadata or about:
-            draft.fields["metadata"] = {**about, **metadata}
+            draft.metadata = {**about, **metadata}
         yield draft

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import as_text, task_of
+from viva.interchange.asked import as_text
 from viva.interchange.draft import CaseDraft
 from viva.interchange.expected import AGREES
 from viva.interchange.files import SourceFile
@@ -66,11 +66,13 @@ def _case(case: Source, number: int, dataset: dict[str, Any], shared: Sequence[S
                 Gap.NEEDS_A_PERSON, "the inputs of a function became a message as JSON: say them as a user would"
             )
         draft.script.append(as_text(asked))
-    draft.task_description = task_of(draft.script)
+    else:
+        draft.script.append("(empty)")
+        draft.mark("say what the user says: the case has no inputs")
     draft.fields["max_rounds"] = 1
     if name is not None and name.is_text:
         draft.title = ours["name"] = name.take()
-    elif draft.script:
+    else:
         draft.title += f" {draft.script[0][:40]}"
     if expected is not None:
         ours["expected_output"] = expected.take()
@@ -78,7 +80,7 @@ def _case(case: Source, number: int, dataset: dict[str, Any], shared: Sequence[S
     kept = dict(metadata.take()) if metadata is not None and metadata.is_mapping else {}
     if metadata is not None and not metadata.is_mapping:
         ours["metadata"] = metadata.take()
-    draft.fields["metadata"] = {**kept, **({OURS: ours} if ours else {})}
+    draft.metadata = {**kept, **({OURS: ours} if ours else {})}
     return draft
 
 

@@ -67,7 +67,7 @@ def _case(task: Source, number: int) -> CaseDraft:
     _state(draft, task)
     add_criteria(draft, task.get("evaluation_criteria"))
     _others(draft, task, metadata)
-    draft.fields["metadata"] = metadata
+    draft.metadata = metadata
     return draft
 
 
