@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from viva.cases import Case
+from viva.cases.checks.reader import check_of
+from viva.cases.checks.words import statement_of
 from viva.interchange.ledger import Ledger
 from viva.interchange.plain_data import plain_data
 from viva.interchange.source import Source
@@ -28,4 +30,6 @@ def _point(point: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in point.items() if key not in ("id", "path")}
     if kept.get("weight") == 1:
         del kept["weight"]
+    if kept.get("check") is not None and kept.get("score_point") == statement_of(check_of(kept["check"])):
+        del kept["score_point"]
     return kept
