@@ -1,4 +1,4 @@
-"""Scoring points as an importer writes them: checks without code, and statements for what is no check."""
+"""Scoring points as an importer writes them: checks without code, and statements for everything else."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def read_evalset(root: Source, criteria: Criteria) -> Iterator[CaseDraft]:
         if draft.task_description or draft.script:
             yield draft
         else:
-            case.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
+            case.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is not a case")
 
 
 def _cases(root: Source) -> Iterator[Source]:

@@ -40,7 +40,7 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
     """
     found = list(_tasks(source)) if source.path.is_dir() else []
     if not found:
-        raise SetupError(f"{source.path} is no folder with a {TASK}, and has none in it.")
+        raise SetupError(f"{source.path} is not a folder with a {TASK}, and has none in it.")
     return [_case(TaskFolder(source, name)) for name in found]
 
 

@@ -97,7 +97,7 @@ def _drafts(rows: Source, judging: SampleJudging, about: dict[str, Any]) -> Iter
         elif asked is not None and asked.is_text:
             draft.script.append(asked.take())
         if not draft.script:
-            row.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is no case")
+            row.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is not a case")
             continue
         draft.title += f" {str(draft.script[0])[:40]}"
         draft.fields["max_rounds"] = len(draft.script)

@@ -40,7 +40,7 @@ def evaluators_of(point: Source) -> Iterator[tuple[str, dict[str, Any], bool]]:
         yield "LLMJudge", {"rubric": statement.take(), **_rest(ours)}, of_all
         return
     if statement is not None:
-        statement.report(Gap.NO_HOME, "an evaluator that is no judge has no statement")
+        statement.report(Gap.NO_HOME, "an evaluator that does not ask a model has no statement")
     found = _of_check(check.peek(), ours)
     if found is None:
         check.report(Gap.NO_HOME, WITHOUT)

@@ -17,7 +17,7 @@ CHECK = "a row has expected answers, not checks"
 
 
 def export(cases: Sequence[tuple[str, Source]], *, as_table: bool) -> str:
-    """Return rows as JSON Lines, or as CSV with JSON in the cells that are no text.
+    """Return rows as JSON Lines, or as CSV with JSON in the cells that are not text.
 
     Args:
         cases: Names and trees.
