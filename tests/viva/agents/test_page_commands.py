@@ -17,7 +17,7 @@ from tests.adapters.connectors.acp.coding_models import MODEL, clerk, coder
 from tests.adapters.frameworks.played import files_model
 from tests.environments import folder_of, program_of, python_of
 from tests.messages_server import MessagesServer
-from tests.model_server import ModelServer, Request, agent, text_of
+from tests.model_server import ModelServer, Request, agent, judge, text_of
 from tests.viva.agents.page_commands import PAGES, ROOT, Reader, commands_of, files_of
 
 INSTALLS = "installs from an index: tests/environments makes the same environments, and tests/installed installs extras"
@@ -64,7 +64,14 @@ def parrot(request: Request) -> str:
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
-    parts = {"gpt-5-mini": files_model, "gpt-4.1-mini": clerk, "my-model": agent, MODEL: coder, "gpt-4": weaver}
+    parts = {
+        "gpt-5-mini": files_model,
+        "gpt-4.1-mini": clerk,
+        "my-model": agent,
+        MODEL: coder,
+        "gpt-4": weaver,
+        "gpt-5": judge,
+    }
     with ModelServer({**parts, "parrot": parrot}) as server:
         yield server
 
