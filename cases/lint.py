@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from viva.cases.case import Case
 from viva.cases.check_code.findings import check_findings
+from viva.cases.load import source_of
 from viva.cases.person_lint import person_findings
 from viva.cases.points.places import Place, leaf_places
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml_lines import LineNumbers
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
 
@@ -36,8 +37,10 @@ def lint_case(case: Case) -> list[LintFinding]:
     Raises:
         CaseError: the file has become unreadable since it was loaded.
     """
-    data, lines, _ = read_yaml(case.file)
-    places = list(leaf_places(data["scoring_points"], ("scoring_points",)))
+    source = source_of(case)
+    points, lines = source.data["scoring_points"], source.lines
+    # A row of a family may provide them all.
+    places = list(leaf_places(points, ("scoring_points",))) if isinstance(points, list) else []
     found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines), *_servers(case, lines)]
     return sorted(found, key=lambda finding: finding.line or 0)
 
@@ -78,5 +81,6 @@ def _servers(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
 
 def _checks(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
     for each in check_findings(case):
-        where = lines.inside(each.line, *places[each.point - 1], "eval_code")
+        place = places[each.point - 1] if each.point <= len(places) else ("scoring_points",)
+        where = lines.inside(each.line, *place, "eval_code")
         yield LintFinding(each.message, where, each.certain)
