@@ -61,6 +61,13 @@ class ScoringPoint:
     """The number of the round by which alone it is judged; None for the whole conversation."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Data of the author's, which nothing interprets."""
+    check: Mapping[str, Any] | None = None
+    """A check without code, as a case file has it; `viva.cases.checks.reader.check_of` reads it."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Return whether code judges it: a check, or its `eval_code`."""
+        return bool(self.eval_code or self.check)
 
 
 @dataclass(frozen=True, slots=True)

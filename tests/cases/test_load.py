@@ -357,7 +357,7 @@ config_var: [x]
     assert [line for line, _ in found] == [2, 3, 5, 6, 7, 8, 9, 11, 12, 14, 15, 17, 19, 21, 22]
     assert found[0][1] == "task_description must be text, not 5; put it in quotes"
     assert found[5][1].startswith(
-        "a scoring point is a statement, or has the keys score_point, weight, eval_code; this"
+        "a scoring point is a statement, or has the keys score_point, weight, eval_code, check; this"
     )
     assert found[6][1] == "score_point is missing"
 
