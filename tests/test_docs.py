@@ -21,13 +21,14 @@ import yaml
 import viva as viva_package
 from viva.adapters.connectors.agent_file import read_agent_file
 from viva.adapters.connectors.table import file_connector, load_agent
-from viva.cases import Case, CaseError, load_case, load_rubric
+from viva.cases import Case, CaseError, load_case, load_cases, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
 from viva.cli.main import viva
 from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
+from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set
 from viva.pytest_plugin.options import OPTIONS, name_of
@@ -198,6 +199,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         (tmp_path / name).write_text(block.text)
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
         return
+    if name == "promptfooconfig.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert import_cases(tmp_path / name, tmp_path / "out").cases
+        return
     if name == "rubric.yaml":
         (tmp_path / name).write_text(block.text)
         assert len(load_rubric(tmp_path / name).papers) == 1 + len(yaml.safe_load(block.text)["for_each"])
@@ -207,6 +212,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         assert [item.id for item in load_set(tmp_path / name).items] == [
             item["id"] for item in yaml.safe_load(block.text)
         ]
+        return
+    if "cases" in yaml.safe_load(block.text):
+        (tmp_path / name).write_text(block.text)
+        assert len(load_cases(tmp_path / name)) == 2
         return
     if "connector" in yaml.safe_load(block.text):
         for own in (other for other in blocks("py") if other.page == block.page):

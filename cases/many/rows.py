@@ -26,7 +26,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FamilyRow:
     """One row of a table."""
 
     id: str
@@ -35,7 +35,7 @@ class Row:
     line: int | None = None
 
 
-def read_rows(file: Path) -> list[Row]:
+def read_rows(file: Path) -> list[FamilyRow]:
     """Read the rows of a file, whose ending says what it is: `.csv`, `.tsv`, `.jsonl`, `.json`, `.yaml` or `.yml`.
 
     Raises:
@@ -47,7 +47,7 @@ def read_rows(file: Path) -> list[Row]:
     return with_ids(file, reader(file))
 
 
-def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[Row]:
+def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[FamilyRow]:
     """Return rows with their ids.
 
     Args:
@@ -69,7 +69,7 @@ def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[Row]:
     if not rows:
         raise CaseError(where, ["there are no rows"])
     has_ids = any(ID in row for row, _ in rows)
-    made: dict[str, Row] = {}
+    made: dict[str, FamilyRow] = {}
     mistakes: list[Mistake] = []
     for row, line in rows:
         wrong, identity = _id_of(row) if has_ids else (None, _digest(row))
@@ -81,7 +81,7 @@ def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[Row]:
         if wrong is not None:
             mistakes.append(Mistake(wrong, line))
             continue
-        made[identity] = Row(identity, row, line)
+        made[identity] = FamilyRow(identity, row, line)
     if mistakes:
         raise CaseError(
             where, [*mistakes[:20], *([f"further mistakes: {len(mistakes) - 20}"] if mistakes[20:] else [])]

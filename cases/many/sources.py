@@ -12,7 +12,7 @@ from viva.cases.data_files import data_file_fault
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.many.placeholders import FIXED, RowMistake, code_mistakes, filled, names_in, with_ids
 from viva.cases.many.references import Reference, base_name, joined
-from viva.cases.many.rows import Row, read_rows
+from viva.cases.many.rows import FamilyRow, read_rows
 from viva.cases.many.rows import with_ids as rows_with_ids
 from viva.cases.plain_fields import PlainReader, nearest
 from viva.cases.text import describe
@@ -156,7 +156,7 @@ class SourcesReader(PlainReader):
             raise CaseError(self._file, [Mistake(words, lines.of("for_each"))])
         yield from self._filled(replace(template, data=own, group_by=group_by), chosen)
 
-    def _filled(self, template: CaseSource, rows: list[Row]) -> Iterator[CaseSource]:
+    def _filled(self, template: CaseSource, rows: list[FamilyRow]) -> Iterator[CaseSource]:
         data = {**template.data, "scoring_points": with_ids(template.data.get("scoring_points"))}
         wrong = 0
         for row in rows:
@@ -171,7 +171,7 @@ class SourcesReader(PlainReader):
             name = f"{template.name}[{row.id}]"
             yield replace(template, name=name, data=content, row=row.id, columns=row.columns)
 
-    def _rows(self, value: Any, lines: LineNumbers) -> list[Row]:
+    def _rows(self, value: Any, lines: LineNumbers) -> list[FamilyRow]:
         if isinstance(value, list):
             found = ((row, lines.of("for_each", index)) for index, row in enumerate(value))
             return rows_with_ids(self._file, found)

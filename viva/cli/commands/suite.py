@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -15,6 +16,8 @@ from rich.text import Text
 
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
+from viva.cli.daily.filter_options import filter_options
+from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
@@ -38,19 +41,22 @@ from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.filters.parsing import parse_filter
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
-from viva.records.text import one_line
+from viva.records.text import one_line, printable
 from viva.records.wording import counted
 from viva.reports.console.suite import figures_plain, suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
+from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates, read_baseline
+from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
 
@@ -81,6 +87,7 @@ from viva.suites.suite import run_suite
     help="Run only cases whose name matches (shell pattern). Can be repeated.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Run only cases with this tag. Can be repeated.")
+@filter_options("Only runs", since="JOURNAL|COMMIT")
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @click.option(
     "--sandboxes",
@@ -111,6 +118,7 @@ from viva.suites.suite import run_suite
 @resume_options("a suite")
 @call_option("--fresh", is_flag=True, help="With --resume: also repeat finished runs.")
 @output_options
+@watch_option
 @call_option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
 @call_option(
     "--max-drop",
@@ -146,16 +154,24 @@ def command(
     label_files: tuple[Path, ...],
     labelled: str | None,
     corrected: bool,
+    watch: bool,
     **given: Any,
 ) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
+    if watch:
+        _watch(paths, resume, out, given)
+    if baseline is not None and given["failed_in"] is not None:
+        fail(
+            "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
+            "better the next time by chance alone."
+        )
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     check_corrected(gates, label_files, corrected=corrected)
     if resume is None:
         refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
-        folder, request = _new(paths, out, given)
+        folder, request = _new(paths, out, threshold, given)
     else:
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
@@ -183,7 +199,7 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute, quick=True), threshold, measured=measured)
-    _report(folder, end, figures, as_json=as_json, quiet=quiet)
+    _report(folder, end, figures, request.part_words, as_json=as_json, quiet=quiet)
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
@@ -208,19 +224,42 @@ def _check(
         fail("viva suite: --baseline and --max-drop require each other.")
 
 
-def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> tuple[Path, SuiteRequest]:
+def _watch(paths: tuple[str, ...], resume: Path | None, out: Path | None, given: Mapping[str, Any]) -> NoReturn:
+    """Run the suite, and then again what a saved file touches."""
+    if resume is not None:
+        fail("viva suite: --watch begins a new suite, and cannot be given with --resume.")
+    named = SuiteRequest(command="suite", paths=paths, names=given["names"], tags=given["tags"])
+    load = partial(find_plan_cases, named)
+    where: str | None = given["where"]
+    if where is not None:
+        check_planned(parse_filter(where))
+    watch_and_exit(WatchedCommand(paths, given["agents"], load, filters=True, where=where, out=out))
+
+
+def _new(
+    paths: tuple[str, ...], out: Path | None, threshold: float, given: Mapping[str, Any]
+) -> tuple[Path, SuiteRequest]:
     folder = new_journal_folder(out, "suite")
     if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
-    return folder, SuiteRequest(command="suite", paths=paths, options=options, **chosen)
+    request = SuiteRequest(command="suite", paths=paths, options=options, **chosen)
+    try:
+        narrowed = narrow(request, threshold, given["where"], given["failed_in"], given["changed_since"])
+    except NothingChosen as nothing:
+        fail(f"viva suite: {nothing}", EXIT_DONE)
+    for note in narrowed.notes:
+        click.echo(printable(f"note: {note}"), err=True)
+    return folder, narrowed.request
 
 
-def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:
+def _report(folder: Path, end: SuiteEnd, figures: Figures, part: str, *, as_json: bool, quiet: bool) -> None:
+    if part and not as_json:
+        click.echo(printable(part), err=quiet)
     if as_json:
-        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
+        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason, **({"part": part} if part else {})}
         click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))
     elif quiet:
         several = len(figures.agents) > 1
