@@ -6,7 +6,7 @@ from viva.cases.check_limits import CheckLimits
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
 from viva.cases.lint import LintFinding, lint_case
-from viva.cases.load import load_case
+from viva.cases.load import load_case, load_cases
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 from viva.cases.rubric import Rubric, load_rubric
 from viva.cases.solution import SolutionReply
@@ -35,5 +35,6 @@ __all__ = [
     "find_cases",
     "lint_case",
     "load_case",
+    "load_cases",
     "load_rubric",
 ]

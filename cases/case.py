@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from viva.cases.check_limits import CheckLimits
 from viva.cases.given_turns import GivenTurn
+from viva.cases.many.references import joined
 from viva.cases.mcp_servers.server import McpServer
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 from viva.cases.solution import SolutionReply
@@ -114,11 +115,11 @@ class Case:
     """An exam paper. The fields are those of a TaskWeaver case file; those from `script` on are Viva's own."""
 
     name: str
-    """The folder's name."""
+    """The folder's name; of one of several cases in a file, `FILE#NAME`, and of a row of a family, `FILE#NAME[ROW]`."""
     file: Path
     """The YAML file; its folder holds the data files."""
     hash: str
-    """SHA-256 of the YAML file and the data files, in hex."""
+    """SHA-256 of the YAML file and the data files, in hex; of one of several cases in a file, of what concerns it."""
     version: str | None = field(default=None, kw_only=True, metadata=read_as("version"))
     task_description: str = field(metadata=read_as("task"))
     """What the user wants. Of a case that has only a script: made from its messages."""
@@ -160,6 +161,12 @@ class Case:
     """The score from which a run of this case passes; None where the suite's threshold applies."""
     conversation: tuple[GivenTurn, ...] = field(default=(), kw_only=True, metadata=read_as("conversation"))
     """The conversation already begun, which the exam continues. Its turns are given, and nobody produced them."""
+    entry: str = field(default="", kw_only=True)
+    """Its own name in its file, if that holds several cases."""
+    row: str = field(default="", kw_only=True)
+    """The id of its row, if it is one of a family."""
+    columns: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    """The values of its row, by column."""
     point_groups: tuple[PointGroup, ...] = field(default=(), kw_only=True)
     """The inner nodes of the tree of scoring points, each before those below it; `scoring_points` are its leaves."""
     for_recordings: bool = field(default=False, kw_only=True)
@@ -171,6 +178,11 @@ class Case:
     def folder(self) -> Path:
         """The folder with the case's files."""
         return self.file.parent if self.data_folder is None else self.data_folder
+
+    @property
+    def reference(self) -> str:
+        """Return what names the case on a command line: its file, and its own name and row where it has them."""
+        return joined(str(self.file), self.entry, self.row)
 
     @property
     def own_files(self) -> tuple[str, ...]:

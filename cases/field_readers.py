@@ -12,8 +12,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from viva.cases.case import READER, Case, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
-from viva.cases.errors import Mistake
 from viva.cases.given_turns import TURN_KEYS, GivenTurn, TurnMistake, order_mistake, read_turn
+from viva.cases.many.sources import FAMILY_KEYS
 from viva.cases.mcp_servers.reader import ServersReader
 from viva.cases.points.reader import PointReader
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
@@ -48,12 +48,10 @@ class CaseReader(PointReader, ServersReader):
         super().__init__(data, lines)
         self.file = file
         self.kind = kind
-        for key, line in lines.duplicates:
-            self.mistakes.append(Mistake(f"{key!r} is a duplicate key; YAML would silently drop the first value", line))
 
     def read(self) -> dict[str, Any]:
         """Return the fields of a Case, except for those that say where it is."""
-        self.check_keys(self.data, case_keys(self.kind))
+        self.check_keys(self.data, (*case_keys(self.kind), *FAMILY_KEYS))
         found = {}
         for field in fields(self.kind):
             if READER in field.metadata:

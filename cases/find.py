@@ -12,13 +12,15 @@ from itertools import islice
 from pathlib import Path
 
 from viva.cases.errors import CaseError
+from viva.cases.many.references import SUFFIXES, split_reference
 from viva.cases.text import describe
 from viva.cases.yaml_lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
-SUFFIXES = (".yaml", ".yml")
 REQUIRED = ("task_description", "scoring_points")
 """The keys that only cases have."""
+SHARED = "cases"
+"""The key of a file that holds several cases. Files of other tools have it, too, but no scoring points."""
 MISSPELT = 0.84
 """How similar a key must be to one of these to count as that key misspelt: `score_points` is, `description` is not."""
 MAX_KEYS = 1000
@@ -46,7 +48,9 @@ def bundled() -> list[str]:
 
 
 def find_case(name: str) -> Path:
-    """Return the folder of a case, which is given as a path or as the name of a bundled case.
+    """Return the folder or the file of a case, which is given as a path or as the name of a bundled case.
+
+    Of one of several cases in a file (`FILE#NAME`), the result names the case, too, as `load_case` expects it.
 
     Raises:
         CaseError: there is neither; the message offers the nearest name.
@@ -56,7 +60,7 @@ def find_case(name: str) -> Path:
         return path
     if name in bundled():
         return BUNDLED / name
-    if os.path.isfile(path):
+    if os.path.isfile(path) or split_reference(name).entry or split_reference(name).row:
         return path
     if os.path.isdir(path):
         several = any(_is_case(folder) for folder in _entries(path))
@@ -69,8 +73,8 @@ def find_case(name: str) -> Path:
 
 
 def find_cases(path: Path, skipped: list[Skipped] | None = None) -> Iterator[Path]:
-    """Yield all case folders at or below `path` in the order of their names, each once, even if several links lead to
-    it.
+    """Yield all case folders, and all files of several cases, at or below `path` in the order of their names, each
+    once, even if several links lead to it.
 
     Args:
         path: A case, or a folder of cases.
@@ -95,11 +99,23 @@ def case_files(folder: Path) -> list[Path]:
 
 def looks_like_a_case(file: Path) -> bool:
     """Return whether a YAML file has a key that hardly any file but a case has. Those of models or CI do not count."""
+    return _looks(file)[0]
+
+
+def cases_at(file: Path) -> Path:
+    """Return what is loaded for a YAML file: its folder, in which it must be alone, or itself if it holds several."""
+    return file if _looks(file)[1] else file.parent
+
+
+def _looks(file: Path) -> tuple[bool, bool]:
+    """Return whether a YAML file looks like one of cases, and whether it holds them under `cases:`."""
     try:
-        keys = _top_keys(file)
+        text = _start_of(file)
     except OSError:
-        return True  # so that the loader reports why it cannot be read
-    return any(_is_required(_plain(key)) for key in keys)
+        return True, False  # so that the loader reports why it cannot be read
+    keys = _keys_of(text)
+    several = SHARED in keys and REQUIRED[-1] in text
+    return several or any(_is_required(_plain(key)) for key in keys), several
 
 
 def _is_required(key: str) -> bool:
@@ -108,16 +124,15 @@ def _is_required(key: str) -> bool:
     return bool(near) and key[0] == near[0][0]
 
 
-def _top_keys(file: Path) -> list[str]:
-    """Return the keys at the top of a YAML file as far as they can be seen without parsing it: that takes longer."""
+def _start_of(file: Path) -> str:
     with file.open("rb") as stream:
         start = stream.read(MAX_BYTES)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _keys_of(start.decode("utf-16", "replace"))
-    return _keys_of(start.decode("utf-8-sig", "replace"))
+    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return start.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
 def _keys_of(text: str) -> list[str]:
+    """Return the keys at the top of a YAML file as far as they can be seen without parsing it: that takes longer."""
     found = _KEY.finditer(text)
     first = next(found, None)
     if first is None:
@@ -139,10 +154,13 @@ def _below(path: Path, seen: set[str], skipped: list[Skipped]) -> Iterator[Path]
         yield path
         return
     files = case_files(path)
-    if any(looks_like_a_case(file) for file in files):
+    looks = {file: _looks(file) for file in files}
+    cases = [file for file, (is_case, _) in looks.items() if is_case]
+    if cases and not all(looks[file][1] for file in cases):
         yield path
         return
-    reason = _reason(path, files)
+    yield from cases
+    reason = None if cases else _reason(path, files)
     if reason is not None:
         skipped.append(Skipped(path, reason))
     for folder in _entries(path):
@@ -155,7 +173,7 @@ def _reason(folder: Path, files: list[Path]) -> str | None:
     wanted = " nor ".join(REQUIRED)
     if len(files) == 1:
         try:
-            keys = _top_keys(files[0])
+            keys = _keys_of(_start_of(files[0]))
         except OSError as error:
             return f"{files[0].name} cannot be read: {error.strerror}"
         known = f"its keys are {', '.join(map(describe, keys[:6]))}" if keys else "it has no keys"

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from viva.cases.case import Case
 from viva.cases.check_code.findings import check_findings
+from viva.cases.load import source_of
 from viva.cases.person_lint import person_findings
 from viva.cases.points.places import Place, leaf_places
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml_lines import LineNumbers
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
 
@@ -36,9 +37,12 @@ def lint_case(case: Case) -> list[LintFinding]:
     Raises:
         CaseError: the file has become unreadable since it was loaded.
     """
-    data, lines, _ = read_yaml(case.file)
-    places = list(leaf_places(data["scoring_points"], ("scoring_points",)))
+    source = source_of(case)
+    points, lines = source.data["scoring_points"], source.lines
+    # A row of a family may provide them all.
+    places = list(leaf_places(points, ("scoring_points",))) if isinstance(points, list) else []
     found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines), *_servers(case, lines)]
+    found += _without_effect(case, lines, places)
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -76,7 +80,21 @@ def _servers(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
             yield LintFinding(words, lines.of("mcp", index, "command"), certain=False)
 
 
+def _without_effect(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
+    """Yield the fields that are stored with the case, and that this version does not act on."""
+    words = "is stored with the case, but has no effect yet"
+    if case.threshold is not None:
+        yield LintFinding(f"threshold {words}: runs pass by --threshold", lines.of("threshold"), certain=False)
+    if case.conversation:
+        yield LintFinding(f"conversation {words}: the agent is not given it", lines.of("conversation"), certain=False)
+    for index, point in enumerate(case.scoring_points):
+        if point.round is not None and point.check is None:
+            place = places[index] if index < len(places) else ("scoring_points",)
+            yield LintFinding(f"round {words} on a point without check", lines.of(*place, "round"), certain=False)
+
+
 def _checks(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
     for each in check_findings(case):
-        where = lines.inside(each.line, *places[each.point - 1], "eval_code")
+        place = places[each.point - 1] if each.point <= len(places) else ("scoring_points",)
+        where = lines.inside(each.line, *place, "eval_code")
         yield LintFinding(each.message, where, each.certain)

@@ -96,7 +96,7 @@ class PersonReader(PlainReader):
         return value
 
     def _is_written(self, key: str, name: str) -> bool:
-        return any(str(path[-1]).lower() == name for path in self.lines.at if len(path) == 2 and path[0] == key)
+        return any(self.lines.has(key, each) for each in (name, name.capitalize(), name.upper()))
 
     def _fact(self, item: Any, *path: str | int) -> UserFact | None:
         if isinstance(item, str) and item.strip():

@@ -39,6 +39,10 @@ class LineNumbers:
                 return self.at[path[:end]]
         return None
 
+    def has(self, *path: str | int) -> bool:
+        """Return whether the document has something at a path."""
+        return path in self.at
+
     def inside(self, line: int, *path: str | int) -> int | None:
         """Return where a text's line (from 1) is in the file; for other text than a literal block, where it begins."""
         return self.blocks[path] + line - 1 if path in self.blocks else self.of(*path)

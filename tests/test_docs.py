@@ -21,7 +21,7 @@ import yaml
 import viva as viva_package
 from viva.adapters.connectors.agent_file import read_agent_file
 from viva.adapters.connectors.table import file_connector, load_agent
-from viva.cases import Case, CaseError, load_case, load_rubric
+from viva.cases import Case, CaseError, load_case, load_cases, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
@@ -212,6 +212,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         assert [item.id for item in load_set(tmp_path / name).items] == [
             item["id"] for item in yaml.safe_load(block.text)
         ]
+        return
+    if "cases" in yaml.safe_load(block.text):
+        (tmp_path / name).write_text(block.text)
+        assert len(load_cases(tmp_path / name)) == 2
         return
     if "connector" in yaml.safe_load(block.text):
         for own in (other for other in blocks("py") if other.page == block.page):

@@ -56,7 +56,7 @@ def as_paths(cases: Iterable[CaseLike]) -> tuple[tuple[str, ...], dict[str, Case
         if not isinstance(case, Case):
             paths.append(os.fspath(case))
         elif _is_as_its_file_says(case):
-            paths.append(str(case.file))
+            paths.append(case.reference)
         else:
             path, made = f"{case.name} (made in Python)", with_own_hash(case)
             if given.setdefault(path, made) != made:
@@ -102,7 +102,7 @@ def _is_as_its_file_says(case: Case) -> bool:
     if not os.path.isfile(case.file):
         return False
     try:
-        return replace(load_case_at(case.file), file=case.file) == case
+        return replace(load_case_at(Path(case.reference)), file=case.file) == case
     except CaseError:
         return False
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from viva.cases import Case
-from viva.cases.yaml_lines import read_yaml
+from viva.cases.load import source_of
 
 Place = tuple[str | int, ...]
 
@@ -20,8 +20,8 @@ class CaseLines:
         Raises:
             CaseError: the file has become unreadable since it was loaded.
         """
-        data, self._lines, _ = read_yaml(case.file)
-        listed = data.get("scoring_points") if isinstance(data, dict) else None
+        source = source_of(case)
+        self._lines, listed = source.lines, source.data.get("scoring_points")
         self._points = list(_leaves(listed if isinstance(listed, list) else [], ("scoring_points",)))
 
     def of(self, *path: str | int) -> int | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
-from viva.cases import Case, CaseError, load_case
+from viva.cases import Case, CaseError, load_cases
+from viva.cases.find import cases_at
 from viva.errors import SetupError
 from viva.journal.writer import JournalError
 from viva.models.autogen.silenced import filters_for_pytest
@@ -58,18 +60,17 @@ def exam_host(config: pytest.Config) -> ExamHost:
 
 
 class CaseFile(pytest.File):
-    """The YAML file of a case."""
+    """The YAML file of a case, or of several."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item for each agent and trial; its name says which, where there are several.
+        """Yield one item for each case, agent and trial; its name says which, where there are several.
 
         Raises:
             CaseError: the case is invalid, or its folder contains another YAML file.
         """
-        case = load_case(self.path.parent)
         exams = exam_host(self.config)
         trials = self.config.getoption("viva_trials")
-        for agent, label in exams.labels.items():
+        for case, (agent, label) in product(load_cases(cases_at(self.path)), exams.labels.items()):
             for trial in range(1, trials + 1):
                 parts = [label] * (len(exams.labels) > 1) + [str(trial)] * (trials > 1)
                 name = f"{case.name}[{'-'.join(parts)}]" if parts else case.name

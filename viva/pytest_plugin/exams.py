@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from viva.cases.find import SUFFIXES, looks_like_a_case
+from viva.cases.find import looks_like_a_case
+from viva.cases.many.references import SUFFIXES
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader, Subscribers

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
-from viva.cases import Case, CaseError, Skipped, find_case, find_cases, load_case
+from viva.cases import Case, CaseError, Skipped, find_case, find_cases, load_cases
 from viva.cases.find import BUNDLED
 from viva.errors import SetupError
 from viva.exam.resources import DEFAULT_AGENT
@@ -46,7 +46,7 @@ def find_plan_cases(
             continue
         for folder in find_cases(Path(path), passed_over) if Path(path).is_dir() else [find_case(path)]:
             try:
-                cases.append(load_case(folder))
+                cases += load_cases(folder)
             except CaseError as error:
                 mistakes.append(str(error))
     if mistakes:
@@ -59,8 +59,10 @@ def find_plan_cases(
     seen: dict[str, Case] = {}
     for case in chosen:
         other = seen.setdefault(case.name, case)
+        if other is case:
+            continue
         if other.file.resolve() != case.file.resolve():
-            raise SetupError(f"two cases are called {case.name!r}: {other.file} and {case.file}. Rename one folder.")
+            raise SetupError(f"two cases are called {case.name!r}: {other.file} and {case.file}. Rename one of them.")
         if other.hash != case.hash:
             raise SetupError(f"two cases are called {case.name!r}, but they differ: rename one.")
     return list({case.name: case for case in chosen}.values())
@@ -82,7 +84,10 @@ def skipped_notes(skipped: Sequence[Skipped]) -> list[str]:
 
 
 def _chosen(case: Case, request: SuiteRequest) -> bool:
-    named = not request.names or any(fnmatch.fnmatchcase(case.name, pattern) for pattern in request.names)
+    # The name of a row has brackets, which a pattern reads as a choice of letters.
+    named = not request.names or any(
+        case.name == pattern or fnmatch.fnmatchcase(case.name, pattern) for pattern in request.names
+    )
     return named and (not request.tags or bool(set(request.tags) & set(case.tags)))
 
 

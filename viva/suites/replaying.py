@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viva.cases import Case, find_cases, load_case
+from viva.cases import Case, find_cases, load_cases
 from viva.errors import SetupError
 from viva.exam.examiners import MODEL, REPLAY, SCRIPT
 from viva.exam.forking.fork import Fork, fork_at
@@ -233,7 +233,7 @@ def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
     Raises:
         CaseError: a case is invalid.
     """
-    found = (load_case(file) for path in paths for file in find_cases(Path(path)))
+    found = (case for path in paths for file in find_cases(Path(path)) for case in load_cases(file))
     return {case.hash: case for case in found}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from viva.cases import Case, Rubric
+from viva.cases.many.references import split_reference
 from viva.errors import SetupError
 from viva.exam.forking.fork import Means
 from viva.exam.options import Options
@@ -84,7 +85,10 @@ class SuiteRequest(Request):
         """Return the cases that were named, the agents, and the number and choice of runs."""
         joined = (Path(self.folder or os.getcwd(), path) for path in self.paths)
         # Names of cases stay as they are.
-        paths = [str(full) if full.exists() else path for path, full in zip(self.paths, joined, strict=True)]
+        paths = [
+            str(full) if split_reference(str(full)).path.exists() else path
+            for path, full in zip(self.paths, joined, strict=True)
+        ]
         return {
             "cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags,
             "filters": self.only_by,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from viva.cases import Case, CaseError, Mistake, Skipped, find_case, find_cases, load_case
+from viva.cases import Case, CaseError, Mistake, Skipped, find_case, find_cases, load_cases
 from viva.cli import completion
 from viva.cli.options import concurrency_option, options_from, single_option
 from viva.cli.process import report_user_errors, run_async, separate_stdout
@@ -72,7 +72,7 @@ def command(
 
 def _load(paths: tuple[str, ...]) -> tuple[list[Case], list[CaseError], list[Skipped]]:
     """Load the cases below the paths, each once."""
-    cases: dict[Path, Case] = {}
+    cases: dict[tuple[Path, str], Case] = {}
     wrong: list[CaseError] = []
     skipped: list[Skipped] = []
     for path in paths:
@@ -83,11 +83,12 @@ def _load(paths: tuple[str, ...]) -> tuple[list[Case], list[CaseError], list[Ski
             continue
         for folder in folders:
             try:
-                case = load_case(folder)
+                found = load_cases(folder)
             except CaseError as error:
                 wrong.append(error)
                 continue
-            cases.setdefault(case.file.resolve(), case)
+            for case in found:
+                cases.setdefault((case.file.resolve(), case.name), case)
     if not cases and not wrong:
         wrong.append(CaseError(", ".join(paths), [Mistake("holds no case (a case is a folder with one YAML file)")]))
     return list(cases.values()), wrong, list(dict.fromkeys(skipped))

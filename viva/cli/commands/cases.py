@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -23,11 +24,11 @@ from viva.cases import (
     find_case,
     find_cases,
     lint_case,
-    load_case,
+    load_cases,
 )
+from viva.cases.load import source_of
 from viva.cases.person_words import person_lines
 from viva.cases.points.words import point_lines
-from viva.cases.yaml_lines import read_yaml
 from viva.cli import completion
 from viva.cli.process import report_user_errors
 from viva.exam.outcome import EXIT_MISTAKE
@@ -60,7 +61,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """List the bundled cases; `check` reads case folders of your own, `lint` also tries them with agents."""
     if context.invoked_subcommand is not None:
         return
-    cases = [load_case(folder) for folder in find_cases(BUNDLED)]
+    cases = [case for folder in find_cases(BUNDLED) for case in load_cases(folder)]
     if as_json:
         click.echo(json.dumps([_facts(case) for case in cases]))
         return
@@ -96,6 +97,10 @@ def check(paths: tuple[str, ...], as_json: bool) -> None:
         sys.exit(EXIT_MISTAKE)
 
 
+MOST_ROWS = 50
+"""Number of rows of a family in which findings are looked for; mistakes are reported of all."""
+
+
 @dataclass(slots=True)
 class FoundCases:
     """What there is below the paths."""
@@ -114,21 +119,25 @@ class FoundCases:
             return
         for folder in folders:
             try:
-                case = load_case(folder)
-                findings = [*lint_case(case), *_names(case)]
+                cases = load_cases(folder)
+                for _, members in groupby(cases, key=lambda case: case.entry):
+                    self._look_at_family(list(members))
             except CaseError as error:
                 self.wrong.append(error)
-                continue
-            certain, perhaps = (
-                [Mistake(each.message, each.line) for each in findings if each.certain is kind]
-                for kind in (True, False)
-            )
-            if certain:
-                self.wrong.append(CaseError(case.file, certain))
-            else:
-                self.valid.append(case)
-            if perhaps:
-                self.warnings.append(CaseError(case.file, perhaps))
+
+    def _look_at_family(self, members: list[Case]) -> None:
+        """Look at a case, or at the rows of a family, whose first ones show what they have in common."""
+        findings = [each for case in members[:MOST_ROWS] for each in (*lint_case(case), *_names(case))]
+        certain, perhaps = (
+            list(dict.fromkeys(Mistake(each.message, each.line) for each in findings if each.certain is kind))
+            for kind in (True, False)
+        )
+        if certain:
+            self.wrong.append(CaseError(members[0].file, certain))
+        else:
+            self.valid += members
+        if perhaps:
+            self.warnings.append(CaseError(members[0].file, perhaps))
 
 
 def _names(case: Case) -> Iterator[LintFinding]:
@@ -137,15 +146,18 @@ def _names(case: Case) -> Iterator[LintFinding]:
         return
     from viva.examiner.role import unknown_names  # reads the library, which other cases do not require
 
-    _, lines, _ = read_yaml(case.file)
+    lines = source_of(case).lines
     for path, words in unknown_names(case):
         yield LintFinding(words, lines.of(*path))
 
 
 def _show(found: FoundCases) -> None:
-    for case in found.valid:
+    for (_, entry), members in groupby(found.valid, key=lambda case: (case.file, case.entry)):
+        case, *others = members
         points = counted(len(case.scoring_points), "scoring point")
-        click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
+        rows = f"{counted(1 + len(others), 'row')} of " if case.row else ""
+        name = f"{case.file}#{entry}" if entry else str(case.file)
+        click.echo(printable(f"{name}: valid, {rows}{points}. {_requirements(case)}"))
         for line in (*person_lines(case), *point_lines(case)):
             click.echo(printable(f"  {line}"))
     for wrong in found.wrong:
@@ -180,6 +192,8 @@ def _facts(case: Case) -> dict[str, object]:
     return {
         "name": case.name,
         "file": str(case.file),
+        **({"row": case.row, "columns": dict(case.columns)} if case.row else {}),
+        **({"metadata": dict(case.metadata)} if case.metadata else {}),
         "points": len(case.scoring_points),
         "max_points": case.max_points,
         "script": bool(case.script),

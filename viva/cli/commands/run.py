@@ -92,7 +92,7 @@ def command(
         watch_and_exit(WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
     exam = load_case(find_case(case))
     options = with_chosen_names(options_from(given), several=False)
-    request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options)
+    request = SuiteRequest(command="run", paths=(exam.reference,), agents=agents, options=options)
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     resumed = holds_single_runs(folder, exam)

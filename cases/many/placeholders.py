@@ -1,0 +1,136 @@
+"""Puts the columns of a row into a case: `{{ column }}` in a text becomes the value, and no code runs.
+
+A text that is nothing but a placeholder becomes the value as it is: a number, a list, a mapping. Inside other text, a
+value is written as text. In `eval_code`, a placeholder becomes a Python literal, so that no row can change the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from viva.cases.text import describe
+
+CODE = "eval_code"
+FIXED = ("version", "app_dir", "dependencies", "pre_command", "verbose", "mcp", "check_limits")
+"""The keys of a case that no row can set: they say what runs on this machine, and where."""
+_PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,200}?)[ \t]*\}\}")
+_STAND_IN = "viva_column_value"
+
+Path = tuple[str | int, ...]
+
+
+class RowMistake(ValueError):
+    """A value of a row does not fit where it is to stand. `path` says where."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def names_in(value: Any, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    """Yield each column that plain data names, and where."""
+    if isinstance(value, str):
+        for match in _PLACEHOLDER.finditer(value):
+            yield match[1], path
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from names_in(each, (*path, str(key)))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from names_in(each, (*path, index))
+
+
+def code_mistakes(data: Mapping[Any, Any]) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with the placeholders of checks: one in quotes would not be replaced by a value."""
+    for code, path in _codes(data.get("scoring_points"), ("scoring_points",)):
+        names = _PLACEHOLDER.findall(code)
+        try:
+            tree = ast.parse(_PLACEHOLDER.sub(_STAND_IN, code))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # the reader of scoring points says what is wrong
+        used = sum(isinstance(node, ast.Name) and node.id == _STAND_IN for node in ast.walk(tree))
+        if used < len(names):
+            words = f"eval_code has {{{{ {names[0]} }}}} inside a text or a comment: it becomes a Python value"
+            yield f"{words}, with quotes of its own, so write it without quotes", path
+
+
+def filled(value: Any, row: Mapping[str, Any], path: Path = ()) -> Any:
+    """Return plain data with the values of a row in place of placeholders.
+
+    Raises:
+        RowMistake: a value does not fit.
+    """
+    if isinstance(value, str):
+        return _text(value, row, path) if "{{" in value else value
+    if isinstance(value, dict):
+        return {key: filled(each, row, (*path, str(key))) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, row, (*path, index)) for index, each in enumerate(value)]
+    return value
+
+
+def with_ids(points: Any) -> Any:
+    """Return scoring points in which each that names a column has an id, made from the text without values.
+
+    A point is thus the same point in each row, and its verdicts can be counted over rows.
+    """
+    seen: Counter[str] = Counter()
+    return _named(points, seen) if isinstance(points, list) else points
+
+
+def _named(points: list[Any], seen: Counter[str]) -> list[Any]:
+    found = []
+    for point in points:
+        whole = {"score_point": point} if isinstance(point, str) and not _PLACEHOLDER.fullmatch(point) else point
+        if not isinstance(whole, dict):
+            found.append(point)
+            continue
+        each: dict[Any, Any] = dict(whole)
+        if isinstance(inner := each.get("points"), list):
+            each["points"] = _named(inner, seen)
+        own = {key: each[key] for key in ("score_point", "check") if each.get(key) is not None}
+        if each.get("id") is None and any(True for _ in names_in(own)):
+            words = json.dumps(own, sort_keys=True, default=str)
+            digest = hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
+            seen[digest] += 1
+            each["id"] = f"p-{digest}" if seen[digest] == 1 else f"p-{digest}-{seen[digest]}"
+        found.append(each)
+    return found
+
+
+def _codes(points: Any, path: Path) -> Iterator[tuple[str, Path]]:
+    for index, point in enumerate(points if isinstance(points, list) else ()):
+        if isinstance(point, dict):
+            if isinstance(code := point.get(CODE), str) and _PLACEHOLDER.search(code):
+                yield code, (*path, index, CODE)
+            yield from _codes(point.get("points"), (*path, index, "points"))
+
+
+def _text(text: str, row: Mapping[str, Any], path: Path) -> Any:
+    if path and path[-1] == CODE:
+        return _PLACEHOLDER.sub(lambda match: repr(_value(match[1], row, path)), text)
+    if (whole := _PLACEHOLDER.fullmatch(text.strip())) is not None:
+        return _value(whole[1], row, path)
+    return _PLACEHOLDER.sub(lambda match: _in_text(match[1], row, path), text)
+
+
+def _in_text(name: str, row: Mapping[str, Any], path: Path) -> str:
+    value = _value(name, row, path)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    words = f"the column {name!r} is {describe(value)}, which cannot stand inside a text"
+    raise RowMistake(words, path)
+
+
+def _value(name: str, row: Mapping[str, Any], path: Path) -> Any:
+    if name not in row:
+        raise RowMistake(f"this row has no column {name!r}", path)
+    return row[name]
