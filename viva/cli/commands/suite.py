@@ -33,6 +33,8 @@ from viva.cli.options import (
 )
 from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
+from viva.cli.project.suite_command import SuiteCommand, list_option
+from viva.cli.project.used_file import suite_in_use, taken_from_file, trust_option
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
@@ -55,8 +57,10 @@ from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
 
 
-@click.command("suite")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.cases)
+@click.command("suite", cls=SuiteCommand)
+@click.argument("paths", nargs=-1, metavar="[NAME|PATH]...", shell_complete=completion.suites)
+@list_option
+@trust_option
 @click.option(
     "--agent",
     "agents",
@@ -148,7 +152,10 @@ def command(
     corrected: bool,
     **given: Any,
 ) -> None:
-    """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
+    """Run every case at or below each PATH with every agent, several times if requested, and report statistics.
+
+    NAME is a suite of the nearest viva.yaml, whose options are used unless they are given here.
+    """
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
@@ -201,7 +208,9 @@ def _check(
     """Check that the options are compatible."""
     if bool(paths) == (resume is not None):
         both = ", not both" if paths else ""
-        fail(f"viva suite: name case folders (viva suite cases/), or a suite to resume (--resume JOURNAL){both}.")
+        fail(
+            f"viva suite: name case folders (viva suite cases/), a suite of viva.yaml (viva suite --list), or a suite to resume (--resume JOURNAL){both}."
+        )
     if repeats and resume is None:
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
@@ -209,13 +218,14 @@ def _check(
 
 
 def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> tuple[Path, SuiteRequest]:
-    folder = new_journal_folder(out, "suite")
+    folder = new_journal_folder(out, suite_in_use() or "suite")
     if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
-    return folder, SuiteRequest(command="suite", paths=paths, options=options, **chosen)
+    taken = taken_from_file()
+    return folder, SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, **chosen)
 
 
 def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:

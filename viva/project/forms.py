@@ -1,0 +1,59 @@
+"""What the values of options are: paths, agents, parts that are imported. An option that is not listed is suspect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+
+class Form(Enum):
+    """What the text of an option's value means, as far as paths and code are concerned."""
+
+    PLAIN = auto()
+    """Numbers, names and patterns, with which nothing is loaded."""
+    PATH = auto()
+    JOURNAL = auto()
+    """A path, perhaps with `#RUN-ID`."""
+    OUTPUT = auto()
+    """The path of a folder that is written."""
+    CASES = auto()
+    """A path, or the name of a bundled case."""
+    AGENT = auto()
+    """An agent's SPEC."""
+    PARTS = auto()
+    """The names of installed parts, or import strings."""
+    SINK = auto()
+    MODEL = auto()
+    """The name of a model, or the path of a file."""
+    QUESTIONS = auto()
+    """A kind of examiner, or `replay:JOURNAL`."""
+    SANDBOX = auto()
+    PERMISSION = auto()
+    """A flag that permits what is refused without it."""
+    CLUSTER = auto()
+    """Where work, and with it code, is sent to and taken from."""
+
+
+_OF: Mapping[Form, str] = {
+    Form.PATH: "apis app_dir label_files session_config",
+    Form.JOURNAL: "baseline labelled reference resume",
+    Form.OUTPUT: "out",
+    Form.CASES: "case paths",
+    Form.AGENT: "agent agents",
+    Form.PARTS: "evaluators match_arguments",
+    Form.SINK: "sinks",
+    Form.MODEL: "backup_model exam_review examiner_model judge_model model",
+    Form.QUESTIONS: "examiner",
+    Form.SANDBOX: "sandbox",
+    Form.PERMISSION: "allow_pre_command allow_source_dependencies",
+    Form.CLUSTER: "engine ray_address",
+    Form.PLAIN: (
+        "agent_memory_mb as_json attempts check_memory_mb check_seconds concurrency corrected evaluator_seconds "
+        "fail_under isolate judge level max_cost max_drop max_examiner_faults max_output_tokens max_rounds max_time "
+        "max_tokens model_calls model_seconds names no_exchange no_states permissions personas pre_command_seconds "
+        "prices quiet ray_workers reply_seconds run_seconds sandbox_fresh sandboxes screenshots strategies tags "
+        "threshold trials votes"
+    ),
+}
+FORMS: Mapping[str, Form] = {name: form for form, names in _OF.items() for name in names.split()}
+"""By the name of the command's parameter."""
