@@ -198,7 +198,7 @@ async def test_too_many_lines_are_a_failure_that_quotes_the_last(
 ) -> None:
     monkeypatch.setattr(json_lines, "MOST_LINES", 50)
     session = await opened(spec, workspace)
-    with pytest.raises(AgentError, match="more than 50 lines in one reply; the last one: .*still here"):
+    with pytest.raises(AgentError, match=r"more than 50 lines in one reply; the last one: .*still here"):
         await session.reply("progress without end", 60)
     await session.close()
     assert not noted(workspace)
