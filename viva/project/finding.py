@@ -64,9 +64,9 @@ def find_file(start: Path | None = None) -> FoundFile | None:
     folder = Path(os.path.realpath(start or os.getcwd()))
     home = Path(os.path.realpath(Path.home()))
     try:
-        device = folder.stat().st_dev
+        device = _device(folder)
         for each in (folder, *folder.parents):
-            if each.stat().st_dev != device:
+            if _device(each) != device:
                 return None
             if os.path.lexists(each / NAME):
                 return read_file(each / NAME)
@@ -93,3 +93,7 @@ def read_file(path: Path) -> FoundFile:
     if len(raw) > MOST_BYTES:
         raise CaseError(path, [f"is longer than {MOST_BYTES:,} bytes, which no {NAME} needs"])
     return FoundFile(path, raw, owner)
+
+
+def _device(folder: Path) -> int:
+    return folder.stat().st_dev

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 
 
-class Form(Enum):
+class OptionForm(Enum):
     """What the text of an option's value means, as far as paths and code are concerned."""
 
     PLAIN = auto()
@@ -34,20 +34,20 @@ class Form(Enum):
     """Where work, and with it code, is sent to and taken from."""
 
 
-_OF: Mapping[Form, str] = {
-    Form.PATH: "apis app_dir label_files session_config",
-    Form.JOURNAL: "baseline labelled reference resume",
-    Form.OUTPUT: "out",
-    Form.CASES: "case paths",
-    Form.AGENT: "agent agents",
-    Form.PARTS: "evaluators match_arguments",
-    Form.SINK: "sinks",
-    Form.MODEL: "backup_model exam_review examiner_model judge_model model",
-    Form.QUESTIONS: "examiner",
-    Form.SANDBOX: "sandbox",
-    Form.PERMISSION: "allow_pre_command allow_source_dependencies",
-    Form.CLUSTER: "engine ray_address",
-    Form.PLAIN: (
+_OF: Mapping[OptionForm, str] = {
+    OptionForm.PATH: "apis app_dir label_files session_config",
+    OptionForm.JOURNAL: "baseline labelled reference resume",
+    OptionForm.OUTPUT: "out",
+    OptionForm.CASES: "case paths",
+    OptionForm.AGENT: "agent agents",
+    OptionForm.PARTS: "evaluators match_arguments",
+    OptionForm.SINK: "sinks",
+    OptionForm.MODEL: "backup_model exam_review examiner_model judge_model model",
+    OptionForm.QUESTIONS: "examiner",
+    OptionForm.SANDBOX: "sandbox",
+    OptionForm.PERMISSION: "allow_pre_command allow_source_dependencies",
+    OptionForm.CLUSTER: "engine ray_address",
+    OptionForm.PLAIN: (
         "agent_memory_mb as_json attempts check_memory_mb check_seconds concurrency corrected evaluator_seconds "
         "fail_under isolate judge level max_cost max_drop max_examiner_faults max_output_tokens max_rounds max_time "
         "max_tokens model_calls model_seconds names no_exchange no_states permissions personas pre_command_seconds "
@@ -55,5 +55,5 @@ _OF: Mapping[Form, str] = {
         "threshold trials votes"
     ),
 }
-FORMS: Mapping[str, Form] = {name: form for form, names in _OF.items() for name in names.split()}
+FORMS: Mapping[str, OptionForm] = {name: form for form, names in _OF.items() for name in names.split()}
 """By the name of the command's parameter."""

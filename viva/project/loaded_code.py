@@ -11,7 +11,7 @@ from typing import Any
 from viva.adapters.connectors.spec import FILE_ENDINGS, SCHEMES, is_agent_file
 from viva.exam.options import MODEL_FILES
 from viva.plugins.parameters import split_list
-from viva.project.forms import FORMS, Form
+from viva.project.forms import FORMS, OptionForm
 
 SAFE_SCHEMES = frozenset({"example", "replay"})
 COMMANDS = frozenset({"cmd", "cmd+plain", "acp"})
@@ -49,30 +49,30 @@ def settings_files(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         form = FORMS.get(name)
         for each in _texts(value):
-            if (form is Form.AGENT and _scheme(each) == "" and is_agent_file(each)) or (
-                form is Form.MODEL and each.endswith(MODEL_FILES)
+            if (form is OptionForm.AGENT and _scheme(each) == "" and is_agent_file(each)) or (
+                form is OptionForm.MODEL and each.endswith(MODEL_FILES)
             ):
                 yield each
 
 
-def _words(form: Form, name: str, value: Any, folder: Path) -> str | None:
+def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
     match form:
-        case Form.AGENT:
+        case OptionForm.AGENT:
             return _agent(str(value))
-        case Form.PARTS:
+        case OptionForm.PARTS:
             own = [part for part in split_list(str(value)) if _NAME_ALONE.fullmatch(part) is None]
             return f"imports {', '.join(own)}" if own else None
-        case Form.SINK:
+        case OptionForm.SINK:
             return f"sends the completed runs to {value}"
-        case Form.MODEL:
+        case OptionForm.MODEL:
             return f"loads the model in {value}" if str(value).endswith(MODEL_FILES) else None
-        case Form.SANDBOX:
+        case OptionForm.SANDBOX:
             return "runs the eval_code of its cases without a sandbox" if value == "process" else None
-        case Form.PERMISSION:
+        case OptionForm.PERMISSION:
             return f"permits --{name.replace('_', '-')}: commands and packages that its cases name"
-        case Form.CLUSTER:
+        case OptionForm.CLUSTER:
             return None if value == "local" else f"sends its work to a Ray cluster ({name} {value})"
-        case Form.OUTPUT:
+        case OptionForm.OUTPUT:
             inside = Path(os.path.abspath(folder / value)).is_relative_to(folder)
             return None if inside else f"writes its journal to {value}"
         case _:

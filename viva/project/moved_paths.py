@@ -11,7 +11,7 @@ from typing import Any
 from viva.adapters.connectors.spec import SCHEMES, is_agent_file
 from viva.exam.options import MODEL_FILES
 from viva.plugins.parameters import split_list
-from viva.project.forms import FORMS, Form
+from viva.project.forms import FORMS, OptionForm
 
 _FILE_FIRST = re.compile(r"(?P<file>[^:(]*\.py)(?P<rest>:.*)", re.DOTALL)
 _FILE_SINKS = frozenset({"jsonl", "csv", "evaluation_log"})
@@ -27,30 +27,30 @@ def moved(values: Mapping[str, Any], before: Path, now: Path) -> dict[str, Any]:
     """
     if before == now:
         return dict(values)
-    return {name: _moved(FORMS.get(name, Form.PLAIN), value, before, now) for name, value in values.items()}
+    return {name: _moved(FORMS.get(name, OptionForm.PLAIN), value, before, now) for name, value in values.items()}
 
 
-def _moved(form: Form, value: Any, before: Path, now: Path) -> Any:
+def _moved(form: OptionForm, value: Any, before: Path, now: Path) -> Any:
     if isinstance(value, tuple | list):
         return tuple(_moved(form, each, before, now) for each in value)
     if isinstance(value, Path):
         return Path(_path(str(value), before, now))
-    if not isinstance(value, str) or form is Form.PLAIN:
+    if not isinstance(value, str) or form is OptionForm.PLAIN:
         return value
     match form:
-        case Form.PATH | Form.OUTPUT:
+        case OptionForm.PATH | OptionForm.OUTPUT:
             return _path(value, before, now)
-        case Form.JOURNAL | Form.CASES:
+        case OptionForm.JOURNAL | OptionForm.CASES:
             return _existing(value, before, now)
-        case Form.AGENT:
+        case OptionForm.AGENT:
             return _agent(value, before, now)
-        case Form.PARTS:
+        case OptionForm.PARTS:
             return ",".join(_import_string(part, before, now) for part in split_list(value))
-        case Form.SINK:
+        case OptionForm.SINK:
             return _sink(value, before, now)
-        case Form.MODEL:
+        case OptionForm.MODEL:
             return _path(value, before, now) if value.endswith(MODEL_FILES) else value
-        case Form.QUESTIONS if value.startswith("replay:"):
+        case OptionForm.QUESTIONS if value.startswith("replay:"):
             return f"replay:{_existing(value.removeprefix('replay:'), before, now)}"
         case _:
             return value

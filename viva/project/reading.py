@@ -77,7 +77,7 @@ def read_project(found: FoundFile, suite_keys: Keys, run_keys: Keys) -> Project:
     data, lines = parse_yaml(found.raw, found.path, NAME)
     if not isinstance(data, dict):
         raise CaseError(found.path, [Mistake("is not a mapping; see `viva docs viva-yaml`", 1)])
-    reader = _Reader(data, lines)
+    reader = _SectionReader(data, lines)
     reader.check_keys(data, SECTIONS)
     defaults = reader.section(suite_keys, "defaults")
     suites = {}
@@ -104,7 +104,7 @@ def _merged(defaults: Section, own: Section) -> Section:
     return Section(values, {name: keys[name] for name in values})
 
 
-class _Reader(PlainReader):
+class _SectionReader(PlainReader):
     """Reads the sections of one file."""
 
     def __init__(self, data: dict[Any, Any], lines: LineNumbers) -> None:

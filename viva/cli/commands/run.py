@@ -47,7 +47,7 @@ class OneExam(ProjectCommand):
         Raises:
             CaseError: the file is not sound.
         """
-        trusted = bool(typed.get("trust"))
+        trusted = typed.get("trust") is True
         try:
             project = nearest_project(trusted=trusted)
         except SetupError as error:

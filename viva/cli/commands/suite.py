@@ -208,9 +208,8 @@ def _check(
     """Check that the options are compatible."""
     if bool(paths) == (resume is not None):
         both = ", not both" if paths else ""
-        fail(
-            f"viva suite: name case folders (viva suite cases/), a suite of viva.yaml (viva suite --list), or a suite to resume (--resume JOURNAL){both}."
-        )
+        named = "name case folders (viva suite cases/), a suite of viva.yaml (viva suite --list)"
+        fail(f"viva suite: {named}, or a suite to resume (--resume JOURNAL){both}.")
     if repeats and resume is None:
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from viva.cases import CaseError, bundled
+from viva.cases import CaseError, bundled, find_case
 from viva.cli.process import fail, report_user_errors
 from viva.cli.project.used_file import FROM_FILE, USED, ProjectCommand, Used, nearest_project
 from viva.errors import SetupError
@@ -27,13 +27,14 @@ class SuiteCommand(ProjectCommand):
             CaseError: the file is not sound.
             SetupError: a folder, or a bundled case, has the same name; or there is no such suite.
         """
-        paths = [path for path in typed.get("paths") or () if isinstance(path, str)]
+        given = typed.get("paths")
+        paths = given if isinstance(given, tuple) else ()  # click has a value of its own for a missing argument
         names = [path for path in paths if is_name(path)]
         if not names:
             return None
         is_path = os.path.lexists(names[0]) or names[0] in bundled()
         try:
-            project = nearest_project(trusted=bool(typed.get("trust")))
+            project = nearest_project(trusted=typed.get("trust") is True)
         except (CaseError, SetupError):
             if is_path:  # whatever the file holds, the user means the path
                 return None
@@ -50,7 +51,7 @@ class SuiteCommand(ProjectCommand):
                 f"{names[0]!r} is a suite of {project.file.path}, and also a case or a folder. For the folder, write "
                 f"./{names[0]}; for the suite, give it another name."
             )
-        return Used(project, section, names[0], bool(typed.get("trust")))
+        return Used(project, section, names[0], typed.get("trust") is True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, and replace a name by the cases of the suite."""
@@ -61,6 +62,23 @@ class SuiteCommand(ProjectCommand):
             ctx.params["paths"] = () if ctx.params["resume"] is not None else used.section.values["paths"]
             ctx.set_parameter_source("paths", FROM_FILE)
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a single word that means nothing is not taken for a path alone."""
+        paths = ctx.params["paths"]
+        if USED not in ctx.meta and len(paths) == 1 and is_name(paths[0]):
+            _refuse_unknown(paths[0])
+        return super().invoke(ctx)
+
+
+def _refuse_unknown(name: str) -> None:
+    """Refuse a word that is neither a case nor a path, where no file could have a suite of this name."""
+    if os.path.lexists(name):
+        return
+    try:
+        find_case(name)
+    except CaseError as error:
+        fail(f"viva: {error} There is no {NAME} in this folder or above it that could have a suite of this name.")
 
 
 def _list() -> None:

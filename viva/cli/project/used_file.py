@@ -124,7 +124,7 @@ def taken_from_file() -> FromFile | None:
     used: Used | None = context.meta.get(USED)
     if used is None:
         return None
-    keys = tuple(used.section.keys[name].name for name in sorted(_effective(context, used)))
+    keys = tuple(sorted(used.section.keys[name].name for name in _effective(context, used)))
     return FromFile(suite=used.name, file=str(used.project.file.path), digest=used.project.file.digest, keys=keys)
 
 
