@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from viva.cases.check_limits import CheckLimits
+from viva.cases.given_turns import GivenTurn
 from viva.cases.mcp_servers.server import McpServer
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 from viva.cases.solution import SolutionReply
@@ -24,9 +25,10 @@ READER = "reader"
 
 Kind = Literal[
     # plain
-    "text", "texts", "number", "whole_number", "flag", "mapping",
+    "text", "texts", "number", "whole_number", "fraction", "flag", "mapping", "metadata",
     # of a single field
-    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence", "mcp",
+    "version", "task", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence",
+    "mcp", "conversation",
     # of a person
     "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
@@ -54,6 +56,17 @@ class ScoringPoint:
     """The ids of points and groups without whose hit this is a miss, those that the groups above require included."""
     shown: str | None = None
     """The layer on which a hit must rest: `step`, `said`, `code`, `file` or `environment`; None if any will do."""
+    round: int | None = None
+    """The number of the round by which alone it is judged; None for the whole conversation."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Data of the author's, which nothing interprets."""
+    check: Mapping[str, Any] | None = None
+    """A check without code, as a case file has it; `viva.cases.checks.reader.check_of` reads it."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Return whether code judges it: a check, or its `eval_code`."""
+        return bool(self.eval_code or self.check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +112,8 @@ class Case:
     hash: str
     """SHA-256 of the YAML file and the data files, in hex."""
     version: str | None = field(default=None, kw_only=True, metadata=read_as("version"))
-    task_description: str = field(metadata=read_as("text", required=True))
+    task_description: str = field(metadata=read_as("task"))
+    """What the user wants. Of a case that has only a script: made from its messages."""
     scoring_points: tuple[ScoringPoint, ...] = field(metadata=read_as("scoring_points"))
     config_var: Mapping[str, Any] | None = field(default=None, metadata=read_as("mapping"))
     app_dir: str | None = field(default=None, metadata=read_as("text"))
@@ -132,6 +146,12 @@ class Case:
     """What the judge is shown beside the transcript: `files`, the agent's files."""
     mcp: tuple[McpServer, ...] = field(default=(), kw_only=True, metadata=read_as("mcp"))
     """MCP servers that Viva starts for each run and offers to the agent; it records every call."""
+    metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, metadata=read_as("metadata"))
+    """Data of the author's, which nothing interprets: it is stored with the case, and shown in reports."""
+    threshold: float | None = field(default=None, kw_only=True, metadata=read_as("fraction"))
+    """The score from which a run of this case passes; None where the suite's threshold applies."""
+    conversation: tuple[GivenTurn, ...] = field(default=(), kw_only=True, metadata=read_as("conversation"))
+    """The conversation already begun, which the exam continues. Its turns are given, and nobody produced them."""
     point_groups: tuple[PointGroup, ...] = field(default=(), kw_only=True)
     """The inner nodes of the tree of scoring points, each before those below it; `scoring_points` are its leaves."""
     for_recordings: bool = field(default=False, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from viva.cases.case import READER, Case, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
 from viva.cases.errors import Mistake
+from viva.cases.given_turns import TURN_KEYS, GivenTurn, TurnMistake, order_mistake, read_turn
 from viva.cases.mcp_servers.reader import ServersReader
 from viva.cases.points.reader import PointReader
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
@@ -26,6 +28,17 @@ def case_keys(kind: type[Case]) -> tuple[str, ...]:
 
 
 LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
+
+TASK_OF_SCRIPT = "Send the agent these messages, one after the other:"
+"""How the task of a case begins that has only a script."""
+
+
+def _said(script: Any) -> Iterator[str]:
+    """Yield the messages of a script that may be wrong, those for conditions included."""
+    for item in script if isinstance(script, list) else ():
+        words = item.get("say") if isinstance(item, dict) else item
+        condition = item.get("if_agent_says") if isinstance(item, dict) else None
+        yield f"(if the agent says {condition!r}) {words}" if condition else f"{words}"
 
 
 class CaseReader(PointReader, ServersReader):
@@ -51,6 +64,12 @@ class CaseReader(PointReader, ServersReader):
     def version(self, key: str) -> str | None:
         """Read a version, which may be written as a number."""
         return None if self.data.get(key) is None else str(self.data[key])
+
+    def task(self, key: str) -> str | None:
+        """Read the task; a case with a script needs none, because its messages say what the user wants."""
+        if self.data.get(key) is None and self.data.get("script") and key not in self.data:
+            return TASK_OF_SCRIPT + "".join(f"\n- {words}" for words in _said(self.data["script"]))
+        return self.text(key, required=True)
 
     def requirements(self, key: str) -> tuple[str, ...]:
         """Read a list of PEP 508 requirements."""
@@ -108,6 +127,26 @@ class CaseReader(PointReader, ServersReader):
             except ScriptMistake as error:
                 self.add_mistake(str(error), key, index, *([error.key] if error.key else []))
         return tuple(lines)
+
+    def conversation(self, key: str) -> tuple[GivenTurn, ...]:
+        """Read the turns of a conversation already begun."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not value:
+            self.add_mistake(f"{key} must be a list of turns", key)
+            return ()
+        turns = []
+        for index, item in enumerate(value):
+            if isinstance(item, dict):
+                self.check_keys(item, TURN_KEYS, key, index)
+            try:
+                turns.append(read_turn(item))
+            except TurnMistake as error:
+                self.add_mistake(str(error), key, index, *([error.key] if error.key else []))
+        if len(turns) == len(value) and (wrong := order_mistake(turns)) is not None:
+            self.add_mistake(wrong[1], key, wrong[0])
+        return tuple(turns)
 
     def solution(self, key: str) -> tuple[SolutionReply, ...]:
         """Read the replies of the solution; a single text counts as a list of one."""

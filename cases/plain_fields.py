@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from datetime import date
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from viva.cases.errors import Mistake
@@ -95,6 +97,48 @@ class PlainReader:
         value = self.data.get(key)
         if value is not None and not isinstance(value, dict):
             self.add_mistake(f"{key} must be a mapping, not {describe(value)}", key)
+            return None
+        return value
+
+    def fraction(self, key: str) -> float | None:
+        """Read a number from 0 to 1."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            self.add_mistake(f"{key} must be a number from 0 to 1, not {describe(value)}", key)
+            return None
+        return float(value)
+
+    def metadata(self, key: str) -> dict[str, Any]:
+        """Read a mapping of data that JSON can hold."""
+        return self.json_mapping(self.data.get(key), key)
+
+    def json_mapping(self, value: Any, *path: str | int) -> dict[str, Any]:
+        """Return a mapping as JSON would hold it: dates become text; an empty one where it is missing or wrong."""
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.add_mistake(f"{path[-1]} must be a mapping, not {describe(value)}", *path)
+            return {}
+        plain: dict[str, Any] = self._json_data(value, path)
+        return plain
+
+    def _json_data(self, value: Any, path: tuple[str | int, ...]) -> Any:
+        if isinstance(value, dict):
+            for name in value:
+                if not isinstance(name, str):
+                    words = f"a key of {path[0]} must be text, not {describe(name)}; put it in quotes"
+                    self.add_mistake(words, *path, str(name))
+            return {str(name): self._json_data(each, (*path, str(name))) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._json_data(each, (*path, index)) for index, each in enumerate(value)]
+        if isinstance(value, date):
+            return value.isoformat()
+        sound = value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value))
+        if not sound:
+            where = ".".join(map(str, path))
+            self.add_mistake(f"{where} is {describe(value)}, which JSON cannot hold; put it in quotes", *path)
             return None
         return value
 

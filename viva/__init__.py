@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from viva.errors import SetupError
     from viva.exam.options import Options
     from viva.exam.subscribers import RunHeader, Subscriber
+    from viva.interchange import ImportReport, import_cases
     from viva.journal.errors import JournalError
     from viva.journal.history import JournalHistory
     from viva.journal.reader import StoredRun
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from viva.statistics.summary import Figures
 
 _HOMES = {
+    "viva.interchange": ("ImportReport", "import_cases"),
     "viva.errors": ("SetupError",),
     "viva.recordings.events.autogen": (
         "autogen_collector",
@@ -178,6 +180,7 @@ __all__ = [
     "Figures",
     "GenAiSpans",
     "Group",
+    "ImportReport",
     "Insight",
     "Insistence",
     "JournalError",
@@ -219,6 +222,7 @@ __all__ = [
     "autogen_messages",
     "examine",
     "examine_async",
+    "import_cases",
     "judge",
     "judge_async",
     "load_case",

@@ -44,7 +44,10 @@ def points_as_in_a_file(case: Case) -> list[dict[str, Any]]:
             "score_point": point.score_point,
             "weight": point.weight,
             "eval_code": point.eval_code,
+            "check": point.check,
             "shown": point.shown,
+            "round": point.round,
+            "metadata": dict(point.metadata) or None,
         }
         if named:
             written |= {"id": point.id, "require": list(point.require)}

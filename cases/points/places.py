@@ -17,7 +17,7 @@ def leaf_places(points: Sequence[Any], path: Place) -> Iterator[Place]:
         path: Where this list stands.
     """
     for index, point in enumerate(points):
-        if point.get("points") is None:
+        if isinstance(point, str) or point.get("points") is None:
             yield (*path, index)
         else:
             yield from leaf_places(point["points"], (*path, index, "points"))

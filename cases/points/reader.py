@@ -17,7 +17,7 @@ from viva.cases.plain_fields import is_number, nearest
 from viva.cases.points.requirements import Edges, cycle_in
 from viva.cases.text import describe, point_ids
 
-LEAF_KEYS = ("score_point", "weight", "eval_code", "id", "require", "shown")
+LEAF_KEYS = ("score_point", "weight", "eval_code", "check", "id", "require", "shown", "round", "metadata")
 GROUP_KEYS = ("score_point", "weight", "id", "require", "points")
 POINT_KEYS = (*LEAF_KEYS, "points")
 MAX_LEVELS = 12
@@ -43,6 +43,9 @@ class _Draft:
     require: tuple[tuple[str, Path], ...]
     """The ids, and where each stands."""
     shown: str | None
+    round: int | None
+    metadata: dict[str, Any]
+    check: dict[str, Any] | None
     points: list[_Draft] = field(default_factory=list)
     id: str = ""
 
@@ -90,29 +93,28 @@ class PointReader(PersonReader):
         return [draft for draft in found if draft is not None]
 
     def _draft(self, item: Any, path: Path, level: int) -> _Draft | None:
+        if isinstance(item, str):
+            item = {"score_point": item}
         if not isinstance(item, dict):
-            self.add_mistake(
-                f"a scoring point has the keys {', '.join(LEAF_KEYS[:3])}; this is {describe(item)}", *path
-            )
+            keys = ", ".join(LEAF_KEYS[:4])
+            self.add_mistake(f"a scoring point is a statement, or has the keys {keys}; this is {describe(item)}", *path)
             return None
         inner = item.get("points") is not None
         self.check_keys(item, POINT_KEYS, *path)
-        for key in ("eval_code", "shown"):
+        for key in ("eval_code", "check", "shown", "round", "metadata"):
             if inner and item.get(key) is not None:
                 words = f"{key} has no effect on a point with points of its own: move it to one of them"
                 self.add_mistake(words, *path, key)
-        statement, weight, code = item.get("score_point"), item.get("weight"), item.get("eval_code")
-        if not isinstance(statement, str) or not statement.strip():
-            wrong = "is missing" if statement is None else f"must be text, not {describe(statement)}; put it in quotes"
-            wrong = "is empty" if isinstance(statement, str) else wrong
-            self.add_mistake(f"score_point {wrong}", *path, "score_point")
-            statement = ""
+        weight, code = item.get("weight", 1), item.get("eval_code")
+        check, in_words = (None, None) if inner else self._check(item.get("check"), *path, "check")
+        statement = self._statement(item.get("score_point"), in_words, *path, "score_point")
         if not is_number(weight):
-            wrong = "is missing" if "weight" not in item else f"must be a number above 0, not {describe(weight)}"
-            self.add_mistake(f"weight {wrong}", *path, "weight")
+            self.add_mistake(f"weight must be a number above 0, not {describe(weight)}", *path, "weight")
             weight = 1
         if code is not None and not inner:
             self._check_code(code, *path, "eval_code")
+            if item.get("check") is not None:
+                self.add_mistake("a scoring point has either check or eval_code: remove one of them", *path, "check")
         draft = _Draft(
             path,
             statement,
@@ -120,7 +122,10 @@ class PointReader(PersonReader):
             code if isinstance(code, str) else None,
             self._given_id(item.get("id"), *path, "id"),
             self._ids_required(item.get("require"), (*path, "require")),
-            None if inner else self._shown(item.get("shown"), code is not None, *path, "shown"),
+            None if inner else self._shown(item, *path, "shown"),
+            None if inner else self._round(item.get("round"), *path, "round"),
+            {} if inner else self.json_mapping(item.get("metadata"), *path, "metadata"),
+            check,
         )
         if inner:
             draft.points = self._inner(item["points"], (*path, "points"), level + 1)
@@ -134,6 +139,31 @@ class PointReader(PersonReader):
             self.add_mistake(f"points are nested deeper than {MAX_LEVELS} levels: join some of them", *path)
             return []
         return self._drafts(items, path, level)
+
+    def _statement(self, value: Any, of_check: str | None, *path: str | int) -> str:
+        """Return the statement, which a point with a check may leave out: then the check says it in words."""
+        if value is None and of_check is not None:
+            return of_check
+        if isinstance(value, str) and value.strip():
+            return value
+        wrong = "is missing" if value is None else f"must be text, not {describe(value)}; put it in quotes"
+        self.add_mistake(f"score_point {'is empty' if isinstance(value, str) else wrong}", *path)
+        return ""
+
+    def _check(self, value: Any, *path: str | int) -> tuple[dict[str, Any] | None, str | None]:
+        """Return a check as it is stored, and in words; of one with mistakes, empty ones."""
+        if value is None:
+            return None, None
+        # Here, because most cases have no checks.
+        from viva.cases.checks.reader import CheckMistake, read_check, stored_form
+        from viva.cases.checks.words import statement_of
+
+        try:
+            return stored_form(value), statement_of(read_check(value))
+        except CheckMistake as error:
+            for message, inside in error.faults:
+                self.add_mistake(f"check: {message}", *path, *inside)
+            return None, ""
 
     def _given_id(self, value: Any, *path: str | int) -> str | None:
         if value is None:
@@ -154,21 +184,34 @@ class PointReader(PersonReader):
             return ()
         return tuple((each, (*path, index)) for index, each in enumerate(value))
 
-    def _shown(self, value: Any, has_code: bool, *path: str | int) -> str | None:
+    def _shown(self, item: dict[Any, Any], *path: str | int) -> str | None:
+        value = item.get("shown")
+        by_code = next((key for key in ("eval_code", "check") if item.get(key) is not None), None)
         if value is None:
             return None
         if value not in LAYERS:
             hint = nearest(str(value), LAYERS)
             self.add_mistake(f"shown must be one of {', '.join(LAYERS)}, not {describe(value)}; {hint}", *path)
-        elif value == "code" and not has_code:
-            self.add_mistake("shown: code requires eval_code, which this point does not have", *path)
-        elif value != "code" and has_code:
-            words = f"shown: {value} is about what a model judges, and this point has eval_code: remove one of them"
+        elif value == "code" and by_code is None:
+            self.add_mistake("shown: code requires eval_code or check, which this point does not have", *path)
+        elif value != "code" and by_code is not None:
+            words = f"shown: {value} is about what a model judges, and this point has {by_code}: remove one of them"
             self.add_mistake(words, *path)
         elif value == "file" and FILES not in (self.data.get("evidence") or ()):
             words = "shown: file requires that the judge is shown the files: add 'evidence: files' to the case"
             self.add_mistake(words, *path)
         return value if value in LAYERS else None
+
+    def _round(self, value: Any, *path: str | int) -> int | None:
+        if value is None:
+            return None
+        if not is_number(value) or not isinstance(value, int):
+            self.add_mistake(f"round must be the number of a round, from 1, not {describe(value)}", *path)
+            return None
+        most = self.data.get("max_rounds")
+        if most is not None and is_number(most) and value > most:
+            self.add_mistake(f"round {value} never takes place: max_rounds is {describe(most)}", *path)
+        return value
 
     def _name(self, nodes: list[_Draft]) -> None:
         """Give each point its id, and report an id that occurs twice."""
@@ -215,7 +258,16 @@ class PointReader(PersonReader):
                 self.add_mistake("weight is too small to count beside the others of the tree", *draft.where, "weight")
             leaves.append(
                 ScoringPoint(
-                    draft.id, draft.statement, weight, draft.code, path=path, require=require, shown=draft.shown
+                    draft.id,
+                    draft.statement,
+                    weight,
+                    draft.code,
+                    path=path,
+                    require=require,
+                    shown=draft.shown,
+                    round=draft.round,
+                    metadata=draft.metadata,
+                    check=draft.check,
                 )
             )
             return

@@ -1,4 +1,4 @@
-"""Explains the scoring points of a case that are a tree, or that require something of each other or of the evidence."""
+"""Explains scoring points that are a tree, have checks, or require something of each other or of the evidence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MOST_LINES = 200
 def point_lines(case: Case) -> Iterator[str]:
     """Yield the tree of a case with the part of the score that each node counts, and what points require.
 
-    Nothing is yielded for scoring points that are a plain list.
+    Nothing is yielded for scoring points that are a plain list without checks.
     """
     if case.evidence:
         yield "The judge is shown the agent's files."
-    special = case.point_groups or any(point.require or point.shown for point in case.scoring_points)
+    special = case.point_groups or any(point.require or point.shown or point.check for point in case.scoring_points)
     if not special:
         return
     lines = list(_lines(case))
@@ -43,7 +43,8 @@ def _lines(case: Case) -> Iterator[str]:
                 yield f"{'  ' * level}{share:.1%} {_named(name)}{statement}: {_counted(len(below[name]))}"
         opened = point.path
         share = point.weight / total
-        yield f"{'  ' * len(point.path)}{share:.1%} {_named(point.id)}{describe(point.score_point)}{_asks(point)}"
+        statement, checked = _stated(point)
+        yield f"{'  ' * len(point.path)}{share:.1%} {_named(point.id)}{statement}{_asks(point, checked)}"
 
 
 def _named(identity: str) -> str:
@@ -54,10 +55,27 @@ def _counted(number: int) -> str:
     return f"{number} {'point' if number == 1 else 'points'}"
 
 
-def _asks(point: ScoringPoint) -> str:
+def _asks(point: ScoringPoint, checked: str | None) -> str:
     parts = [f"requires {', '.join(point.require)}"] if point.require else []
     parts += [_SHOWN[point.shown]] if point.shown in _SHOWN else []
+    parts += [checked] if checked is not None else []
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _stated(point: ScoringPoint) -> tuple[str, str | None]:
+    """Return the statement as it is shown, and what its check asks for, unless the statement says the same."""
+    if point.check is None:
+        return describe(point.score_point), None
+    # Here, because most cases have no checks.
+    from viva.cases.checks.reader import CheckMistake, check_of
+    from viva.cases.checks.words import check_words, statement_of
+
+    try:
+        check = check_of(point.check)
+    except CheckMistake as error:
+        return describe(point.score_point), f"its check cannot be read: {error}"
+    same = statement_of(check) == point.score_point
+    return (point.score_point, None) if same else (describe(point.score_point), f"checked: {check_words(check)}")
 
 
 _SHOWN = {

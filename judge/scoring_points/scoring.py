@@ -45,7 +45,7 @@ class ScoringPointsEvaluator:
     def needs_for(cases: Sequence[Case | None], kind: JudgeKind) -> frozenset[str]:
         """Return what judging these cases requires: a model and a sandbox only if a scoring point requires them."""
         points = [point for case in cases if case is not None for point in case.scoring_points]
-        model = any(kind != "code" or not point.eval_code for point in points)
+        model = any(kind != "code" or not point.is_checked for point in points)
         sandbox = kind != "model" and any(point.eval_code for point in points)
         return frozenset({"case"} | ({"model"} if model else set()) | ({"sandbox"} if sandbox else set()))
 
@@ -218,4 +218,4 @@ def summarize_case(evaluator: str, case: Case, subject: str, verdicts: Sequence[
 
 def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:
     """Return the points that a model must judge with this kind of judge."""
-    return [point for point in case.scoring_points if kind != "code" or not point.eval_code]
+    return [point for point in case.scoring_points if kind != "code" or not point.is_checked]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,8 @@ def test_a_field_without_a_default_value_in_the_file_keeps_its_default(tmp_path:
     case = LongerCase(name="x", file=tmp_path, hash="0", **found)
     for each in fields(LongerCase):
         if each.name in case_keys(LongerCase) and each.name not in ("task_description", "scoring_points"):
-            assert getattr(case, each.name) == each.default, each.name
+            default = each.default if each.default_factory is MISSING else each.default_factory()
+            assert getattr(case, each.name) == default, each.name
 
 
 def test_every_field_has_a_reader_except_those_that_say_where_the_case_is() -> None:

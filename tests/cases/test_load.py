@@ -241,7 +241,7 @@ def test_a_weight_that_is_no_number_above_0_is_a_mistake(folder: Folder, written
 
 
 def test_a_missing_weight_is_said_at_its_scoring_point(folder: Folder) -> None:
-    assert folder.mistake(SOUND.replace("    weight: 1\n", "")) == (4, "weight is missing")
+    assert folder.mistake(SOUND.replace("weight: 1", "weight:")) == (5, "weight must be a number above 0, not None")
 
 
 @pytest.mark.parametrize("written", [*BAD_NUMBERS, "1.5", "7.0", "0x0"])
@@ -337,7 +337,7 @@ scoring_points:
   - score_point: 7
     weight: -1
     eval_code: assert (
-  - just text
+  - 8
   - weight: 2
 
 max_rounds: true
@@ -356,7 +356,9 @@ config_var: [x]
     )
     assert [line for line, _ in found] == [2, 3, 5, 6, 7, 8, 9, 11, 12, 14, 15, 17, 19, 21, 22]
     assert found[0][1] == "task_description must be text, not 5; put it in quotes"
-    assert found[5][1].startswith("a scoring point has the keys score_point, weight, eval_code; this is 'just text'")
+    assert found[5][1].startswith(
+        "a scoring point is a statement, or has the keys score_point, weight, eval_code, check; this"
+    )
     assert found[6][1] == "score_point is missing"
 
 

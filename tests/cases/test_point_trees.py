@@ -181,7 +181,7 @@ OWN_POINT = """\
             "  - score_point: A.\n    weight: 1\n    points:\n      - {score_point: B., weight: -1}\n      - 7\n",
             [
                 "6: weight must be a number above 0, not -1",
-                "7: a scoring point has the keys score_point, weight, eval_code; this is 7",
+                "7: a scoring point is a statement, or has the keys score_point, weight, eval_code, check; this is 7",
             ],
         ),
         (
@@ -194,7 +194,7 @@ OWN_POINT = """\
         ),
         (
             "  - {score_point: A., weight: 1, shown: code}\n",
-            ["3: shown: code requires eval_code, which this point does not have"],
+            ["3: shown: code requires eval_code or check, which this point does not have"],
         ),
         (
             "  - {score_point: A., weight: 1, shown: step, eval_code: assert rounds}\n",

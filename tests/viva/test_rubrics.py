@@ -153,18 +153,19 @@ def test_statements_without_code_ask_for_a_model_before_anything_is_imported(des
 
 def test_a_mistake_in_a_rubric_is_told_with_its_line_once(desk: Desk) -> None:
     (desk.folder / "rubric.yaml").write_text(
-        "scoring_points:\n  - score_point: polite\n    wait: 1\nfor_each:\n  - subject: a\n    scoring_points:\n"
+        "scoring_points:\n  - score_point: polite\n    weight:\n    wait: 1\n"
+        "for_each:\n  - subject: a\n    scoring_points:\n"
         "      - score_point: exact\n        weight: -1\n  - subjekt: b\n"
     )
     done = desk.viva("trace", "chat:talks.jsonl", "--rubric", "rubric.yaml", expect=2)
     told = re.findall(r"rubric\.yaml:(\d+): ([^;\n]+)", done.stderr)
     assert sorted(told) == [
-        ("2", "weight is missing"),
-        ("3", "unknown key 'wait'"),
-        ("8", "weight must be a number above 0, not -1"),
-        ("9", "scoring_points is missing"),
-        ("9", "subject is missing: name the task or the question of the recordings"),
-        ("9", "unknown key 'subjekt'"),
+        ("10", "scoring_points is missing"),
+        ("10", "subject is missing: name the task or the question of the recordings"),
+        ("10", "unknown key 'subjekt'"),
+        ("3", "weight must be a number above 0, not None"),
+        ("4", "unknown key 'wait'"),
+        ("9", "weight must be a number above 0, not -1"),
     ]
 
 

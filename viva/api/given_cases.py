@@ -121,6 +121,7 @@ def _as_in_a_file(case: Case) -> dict[str, object]:
         "solution": [{"say": reply.say, "files": dict(reply.files)} for reply in case.solution] or None,
         "check_limits": limits,
         "mcp": [_server(server) for server in case.mcp] or None,
+        "conversation": [_filled(turn) for turn in case.conversation] or None,
     }
 
 

@@ -122,7 +122,7 @@ async def _trials(
 
 def _triable(each: LintedCase, settings: LintSettings) -> bool:
     """Return whether the exam of a case can be held, and note what cannot be tried."""
-    without = sum(point.eval_code is None for point in each.case.scoring_points)
+    without = sum(not point.is_checked for point in each.case.scoring_points)
     if without and settings.model is None:
         linked = are_linked(each.case) and without < len(each.case.scoring_points)
         each.not_tried.append(

@@ -92,7 +92,7 @@ def told_in(case: Case) -> str:
 
 def _with_points(case: Case, *, has_model: bool) -> Case | None:
     """Return the case with the points that can be judged; None if there are none, or they cannot be judged alone."""
-    points = tuple(point for point in case.scoring_points if has_model or point.eval_code)
+    points = tuple(point for point in case.scoring_points if has_model or point.is_checked)
     if not points or (len(points) < len(case.scoring_points) and are_linked(case)):
         return None
     return replace(case, scoring_points=points)

@@ -83,11 +83,11 @@ def statement_findings(case: Case, lines: CaseLines, earned: Collection[int] = (
         seen.add(each.point)
     for index, point in enumerate(case.scoring_points):
         where = lines.of_point(index, "score_point")
-        if point.eval_code is None and (_IN_A_MIND.search(point.score_point) or _praises(point.score_point)):
+        if not point.is_checked and (_IN_A_MIND.search(point.score_point) or _praises(point.score_point)):
             message = "no words or files of the agent decide this statement: two judges will disagree about it"
             advice = "name what the agent says, asks, does or leaves behind"
             yield CaseFinding(LintKind.UNOBSERVABLE, message, advice, where, index + 1)
-        if point.eval_code is None and not case.script and (source := _revealed(case, point.score_point)):
+        if not point.is_checked and not case.script and (source := _revealed(case, point.score_point)):
             message = f"the answer is in {source}, which the examiner may tell the agent"
             yield CaseFinding(LintKind.REVEALED, message, HIDE, where, index + 1)
 

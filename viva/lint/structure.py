@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 
@@ -125,6 +126,7 @@ def _duplicates(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
         words = " ".join(re.findall(r"\w+", point.score_point.casefold()))
         first = statements.setdefault(words, index)
         code = None if point.eval_code is None else _plain_code(point.eval_code)
+        code = code if point.check is None else json.dumps(point.check, sort_keys=True)
         same = index if code is None else checks.setdefault(code, index)
         if words and first != index:
             message = f"this statement is also that of point {first + 1}"

@@ -183,7 +183,7 @@ def _facts(case: Case) -> dict[str, object]:
         "points": len(case.scoring_points),
         "max_points": case.max_points,
         "script": bool(case.script),
-        "code": all(point.eval_code for point in case.scoring_points),
+        "code": all(point.is_checked for point in case.scoring_points),
         "tags": list(case.tags),
         "dependencies": list(case.dependencies),
         "hash": case.hash,
@@ -196,7 +196,7 @@ def _requirements(case: Case) -> str:
     required = []
     if not case.script:
         required.append("a model to examine (it has no script)")
-    without = sum(not point.eval_code for point in case.scoring_points)
+    without = sum(not point.is_checked for point in case.scoring_points)
     if without:
         required.append(f"a model to judge {counted(without, 'point')} without eval_code")
     if case.commands:

@@ -50,7 +50,7 @@ class JudgedPoint:
     statement: str
     weight: float
     has_code: bool
-    """Whether the point has `eval_code`."""
+    """Whether code judges the point: it has `eval_code` or a check."""
     length: int
     """Characters of the conversation and its steps, as the journal has them."""
     conversation: str = ""
@@ -62,12 +62,12 @@ def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[Judge
 
     Args:
         stored: The run.
-        case: Its case, which knows the points with `eval_code`; None if the journal does not hold it.
+        case: Its case, which knows the points that code judges; None if the journal does not hold it.
     """
     insight = scoring_insight(stored.insights)
     if insight is None:
         return
-    coded = {point.id for point in case.scoring_points if point.eval_code} if case is not None else set()
+    coded = {point.id for point in case.scoring_points if point.is_checked} if case is not None else set()
     length, conversation = transcript_length(stored.transcript), conversation_digest(stored.transcript)
     for verdict in insight.verdicts:
         said = list(_said(verdict, stored.setting))

@@ -1,0 +1,1 @@
+"""What the command `viva import` prints."""

@@ -1,0 +1,52 @@
+"""A case as an importer builds it, in the short forms of a case file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+INCOMPLETE = "import-incomplete"
+"""The tag of a case that lacks something of its source: `viva suite --tag import-incomplete` selects these."""
+FULFILLED = "The agent does what it was asked, fully and correctly."
+"""The statement of a case whose source has no expectation that can be imported."""
+
+
+@dataclass(slots=True)
+class CaseDraft:
+    """One case that is written when the import is complete."""
+
+    title: str
+    """Any text; the name of the case is made from it."""
+    task_description: str
+    points: list[str | dict[str, Any]] = field(default_factory=list)
+    """Scoring points: a statement, or a mapping as in a case file."""
+    script: list[Any] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    """All other fields of the case file."""
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Contents of data files by their names, which are added to `data_files`."""
+    marks: list[str] = field(default_factory=list)
+    """What a person has to do; comments at the top of the file. A marked case has the tag `import-incomplete`."""
+
+    def mark(self, words: str) -> None:
+        """Mark that something is missing, in words for the person who completes the case."""
+        if words not in self.marks:
+            self.marks.append(words)
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of the case file."""
+        tags = list(dict.fromkeys([*self.tags, *([INCOMPLETE] if self.marks else [])]))
+        ordered: dict[str, Any] = {
+            "task_description": self.task_description,
+            **self.fields,
+            "data_files": [*self.fields.get("data_files", ()), *self.files],
+            "tags": tags,
+            "scoring_points": [_long(point) for point in self.points or [FULFILLED]],
+            "script": self.script,
+        }
+        return {key: value for key, value in ordered.items() if value not in (None, [], {}, "")}
+
+
+def _long(point: str | dict[str, Any]) -> dict[str, Any]:
+    return {"score_point": point, "weight": 1} if isinstance(point, str) else {"weight": 1, **point}

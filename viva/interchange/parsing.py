@@ -1,0 +1,265 @@
+"""Parses YAML, JSON, JSON Lines and CSV into plain data with text as keys, within limits."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import yaml
+
+from viva.errors import SetupError
+
+MOST_VALUES = 2_000_000
+"""Maximum number of values of a document, after its aliases are written out."""
+MOST_YAML_VALUES = 100_000
+"""The same for YAML, of which two megabytes of short values take the parser more than a minute."""
+MOST_YAML_BYTES = 4 * 1024 * 1024
+MOST_DEPTH = 60
+MOST_DIGITS = 1000
+"""Whole numbers with more digits are kept as text."""
+MOST_CELL = 16 * 1024 * 1024
+BEYOND = "(beyond the header)"
+
+
+def parse(raw: bytes, suffix: str, name: str) -> Any:
+    """Return plain data: mappings with text as keys, lists, text, numbers, flags and nulls.
+
+    Args:
+        raw: Content of the file.
+        suffix: Ending of its name; without a known one, the content decides.
+        name: Its name, for messages.
+
+    Raises:
+        SetupError: it cannot be parsed, or exceeds a limit.
+    """
+    text = decoded(raw, name)
+    try:
+        if suffix in (".yaml", ".yml"):
+            data = _yaml(text, name)
+        elif suffix in (".csv", ".tsv"):
+            data = _csv(text)
+        elif suffix in (".jsonl", ".ndjson"):
+            data = _json_lines(text)
+        elif suffix == ".json" or text.lstrip()[:1] in ("{", "["):
+            data = _json_or_lines(text)
+        else:
+            data = _yaml(text, name)
+        return _Plain().of(data)
+    except _UnusableError as error:
+        raise SetupError(f"{name} {error}") from error
+    except RecursionError as error:
+        raise SetupError(f"{name} is nested deeper than {MOST_DEPTH} levels.") from error
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark.
+
+    Raises:
+        SetupError: it is in another encoding.
+    """
+    utf16 = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return raw.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        words = f"is not UTF-8 in line {line}: {error.reason}; save it as UTF-8."
+        raise SetupError(f"{name} {words}") from error
+
+
+class _UnusableError(Exception):
+    """The file cannot be parsed; the message follows the file's name."""
+
+
+def pairs(found: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return a mapping in which earlier values of a repeated key are kept under a name of their own."""
+    made: dict[str, Any] = {}
+    for key, value in found:
+        name = str(key)
+        if name in made:
+            number = 1
+            while f"{name} (duplicate {number})" in made:
+                number += 1
+            made[f"{name} (duplicate {number})"] = made[name]
+        made[name] = value
+    return made
+
+
+def _json(text: str, where: str = "") -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_int=_whole, parse_constant=str)
+    except ValueError as error:
+        raise _UnusableError(f"is not valid JSON{where}: {error}.") from error
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+def _json_or_lines(text: str) -> Any:
+    try:
+        return _json(text)
+    except _UnusableError:
+        first = text.lstrip().partition("\n")[0].strip()
+        if first.startswith("{") and first.endswith("}"):
+            return _json_lines(text)
+        raise
+
+
+def _json_lines(text: str) -> list[Any]:
+    # Not `splitlines`: JSON may hold U+2028 and its like unescaped.
+    lines = enumerate(text.split("\n"), 1)
+    return [_json(line, f" in line {number}") for number, line in lines if line.strip()]
+
+
+def _csv(text: str) -> list[Any]:
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count) if any(mark in header for mark in ",;\t") else ","
+    before = csv.field_size_limit(MOST_CELL)
+    try:
+        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise _UnusableError(f"is not valid CSV: {error}.") from error
+    finally:
+        csv.field_size_limit(before)
+    if not table:
+        return []
+    names = [name.strip() or f"column {index}" for index, name in enumerate(table[0], 1)]
+    rows = []
+    for line in table[1:]:
+        if any(line):
+            cells = [(name, _cell(text)) for name, text in zip(names, line, strict=False)]
+            rows.append(pairs([*cells, *((BEYOND, text) for text in line[len(names) :])]))
+    return rows
+
+
+def _cell(text: str) -> Any:
+    """Return what a cell holds: the platforms write mappings, and lists of them, as JSON."""
+    start = text.lstrip()[:2].replace(" ", "").replace("\n", "")
+    if start.startswith("{") or start == "[{":
+        try:
+            return _json(text)
+        except (_UnusableError, RecursionError):
+            return text
+    return text
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    """The safe loader, within bounds. Aliases are allowed: `_Plain` counts what they stand for."""
+
+    _values = 0
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._values += 1
+        if self._values > MOST_YAML_VALUES:
+            raise _UnusableError(f"holds more than {MOST_YAML_VALUES:,} values, the maximum of a YAML file.")
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise _UnusableError(f"is nested deeper than {MOST_DEPTH} levels.")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def construct_pairs_of(self, node: yaml.MappingNode) -> Iterator[Any]:
+        made: dict[str, Any] = {}
+        yield made
+        own = [(key, value) for key, value in node.value if not _is_merge(key)]
+        for key, value in node.value:
+            if _is_merge(key):
+                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    inner = self.construct_object(merged, deep=True)
+                    if not isinstance(inner, dict):
+                        raise _UnusableError("merges something with '<<' that is not a mapping.")
+                    made.update({name: each for name, each in inner.items() if name not in made})
+        merged_names = dict(made)
+        listed = [(self._key(key), self.construct_object(value, deep=True)) for key, value in own]
+        made.update(merged_names | pairs(listed))
+
+    def _key(self, node: yaml.Node) -> str:
+        return (
+            node.value
+            if isinstance(node, yaml.ScalarNode)
+            else json.dumps(self.construct_object(node, True), default=str)
+        )
+
+    def construct_unknown(self, node: yaml.Node) -> Any:
+        """Keep what a foreign tag (`!env`, `!!python/object`) is put on as plain data; nothing is built from it."""
+        if isinstance(node, yaml.ScalarNode):
+            return f"{node.tag} {node.value}".strip()
+        if isinstance(node, yaml.SequenceNode):
+            return {node.tag: self.construct_sequence(node, deep=True)}
+        return {node.tag: {self._key(key): self.construct_object(value, deep=True) for key, value in node.value}}
+
+
+_BoundedLoader.add_constructor("tag:yaml.org,2002:map", _BoundedLoader.construct_pairs_of)
+_BoundedLoader.add_constructor(None, _BoundedLoader.construct_unknown)
+
+
+def _is_merge(key: yaml.Node) -> bool:
+    return isinstance(key, yaml.ScalarNode) and key.tag == "tag:yaml.org,2002:merge"
+
+
+def _yaml(text: str, name: str) -> Any:
+    if len(text) > MOST_YAML_BYTES:
+        raise _UnusableError(f"is longer than {MOST_YAML_BYTES:,} characters, the maximum of a YAML file.")
+    try:
+        loader = _BoundedLoader(text)
+        return loader.get_single_data()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise _UnusableError(f"is not valid YAML{where}: {str(problem)[:300]}.") from error
+    except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
+        # PyYAML lets these through for dates like 2024-99-99, for `!!bool maybe`, `!!float ''` and "\\UFFFFFFFF".
+        raise _UnusableError(f"holds a value that cannot be read: {error}.") from error
+
+
+class _Plain:
+    """Makes plain data of what a parser returned; each value that an alias stands for counts."""
+
+    def __init__(self) -> None:
+        self._left = MOST_VALUES
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise _UnusableError(f"holds more than {MOST_VALUES:,} values, the maximum of an import.")
+        if depth > MOST_DEPTH:
+            raise _UnusableError(f"is nested deeper than {MOST_DEPTH} levels.")
+        if isinstance(value, dict):
+            return {whole_text(str(key)): self.of(inner, depth + 1) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.of(inner, depth + 1) for inner in value]
+        return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 10**MOST_DIGITS else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def whole_text(text: str) -> str:
+    """Return text in which half characters (lone surrogates) are written as escapes: they cannot be stored."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text

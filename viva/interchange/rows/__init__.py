@@ -1,0 +1,1 @@
+"""Rows of CSV, JSON and JSON Lines, and of the datasets of platforms."""

@@ -1,0 +1,80 @@
+"""Makes a case of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from viva.errors import SetupError
+from viva.interchange.asked import add_input, as_text
+from viva.interchange.draft import CaseDraft
+from viva.interchange.expected import add_expected
+from viva.interchange.files import SourceFile
+from viva.interchange.formats import ImportOptions
+from viva.interchange.ledger import Gap
+from viva.interchange.rows.shapes import chosen_paths, rows_of
+from viva.interchange.source import Source
+
+SPLIT = ("split", "splits")
+
+
+def recognises(source: SourceFile) -> bool:
+    """Return whether the rows have a known shape; others need `--format rows` or `--map`."""
+    return not source.path.is_dir() and bool(rows_of(source.tree()))
+
+
+def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
+    """Return a case for each row that says what the agent is asked.
+
+    Raises:
+        SetupError: there are no rows, or nothing says what the agent is asked.
+    """
+    rows = rows_of(source.tree())
+    if not rows:
+        raise SetupError(f"{source.path} has no rows: it must be CSV, a list of JSON objects, or JSON Lines.")
+    paths = chosen_paths(rows, options.mapping)
+    return list(_drafts(rows, paths))
+
+
+def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDraft]:
+    for number, row in enumerate(rows, 1):
+        found = {part: node for part, path in paths.items() if (node := row.find(path)) is not None}
+        draft = CaseDraft("", "")
+        if "task" in found:
+            draft.task_description = as_text(found["task"].take())
+        if "input" in found:
+            add_input(draft, found["input"])
+        if not draft.task_description:
+            row.remark(Gap.NEEDS_A_PERSON, "the row does not say what the agent is asked, and was left out")
+            row.report(Gap.NEEDS_A_PERSON, "a row that does not say what the agent is asked")
+            continue
+        if "expected" in found:
+            add_expected(draft, found["expected"])
+        if not draft.points:
+            draft.mark("say what a good answer is: the row has no expectation")
+        _add_rest(draft, found)
+        draft.title = _title(number, draft, found.get("name"))
+        yield draft
+
+
+def _title(number: int, draft: CaseDraft, name: Source | None) -> str:
+    if name is not None and isinstance(name.peek(), str | int) and name.peek() != "":
+        return str(name.express("the name of the case"))
+    words = draft.script[0] if draft.script else draft.task_description
+    return f"{number:04} {str(words)[:40]}"
+
+
+def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
+    if "tags" in found:
+        tags = found["tags"]
+        for each in tags.leaves():
+            if each.is_text:
+                draft.tags.append(each.take().strip())
+    if "persona" in found:
+        persona = found["persona"]
+        draft.fields["user"] = {"persona": persona.take() if persona.is_text else as_text(persona.express("a persona"))}
+    if "background" in found:
+        background = found["background"]
+        taken = background.take() if background.is_text else as_text(background.express("background"))
+        draft.fields["background"] = taken
+    if "metadata" in found:
+        found["metadata"].report(Gap.NO_HOME, "metadata of a case")
