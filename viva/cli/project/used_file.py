@@ -25,10 +25,11 @@ from viva.records.text import one_line, printable
 from viva.suites.request import FromFile
 
 USED = "viva_yaml"
+ONE_CALL = "--trust"
 FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 
 trust_option = click.option(
-    "--trust",
+    ONE_CALL,
     is_flag=True,
     expose_value=False,
     help=f"Permit {NAME} for this call to load and start what it names; see `viva trust`.",
@@ -82,11 +83,12 @@ class ProjectCommand(click.Command):
             fail(f"viva: {error}")
 
 
-def nearest_project(*, trusted: bool = False) -> Project | None:
+def nearest_project(*, trusted: bool = False, how: str = ONE_CALL) -> Project | None:
     """Return the nearest `viva.yaml`, checked; None if there is none.
 
     Args:
         trusted: Whether the user trusts it for this call.
+        how: How the user does that, for messages.
 
     Raises:
         CaseError: it is not sound.
@@ -97,7 +99,7 @@ def nearest_project(*, trusted: bool = False) -> Project | None:
         return None
     project = read_found(found)
     if found.is_strangers and not trusted and not is_trusted(digest_of(project)):
-        raise SetupError(refusal(found, all_code(project), "--trust"))
+        raise SetupError(refusal(found, all_code(project), how))
     return project
 
 
@@ -157,8 +159,12 @@ def _prepare(context: click.Context, used: Used) -> None:
     context.params["out"] = Path(os.path.abspath(out))
 
 
-def ask_for_trust(project: Project) -> None:
+def ask_for_trust(project: Project, how: str = ONE_CALL) -> None:
     """Have the user decide whether a file is trusted, if it was not trusted before.
+
+    Args:
+        project: The file.
+        how: How the user trusts it for one call, for messages.
 
     Raises:
         SetupError: it is not trusted, and there is no terminal to ask on, or the user does not trust it.
@@ -168,7 +174,7 @@ def ask_for_trust(project: Project) -> None:
         return
     code = all_code(project)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise SetupError(refusal(project.file, code, "--trust"))
+        raise SetupError(refusal(project.file, code, how))
     whose = f" and belongs to {project.file.owner_name}" if project.file.is_strangers else ""
     new = f"{project.file.path} is new on this machine, or has changed,{whose}. It {listed(code)}."
     click.echo(printable(new.replace(",.", ".")), err=True)
