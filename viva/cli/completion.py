@@ -42,3 +42,36 @@ def suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
         known = project.suites if project is not None else ()
         named = [CompletionItem(name) for name in known if name.startswith(incomplete)]
     return named + cases(ctx, param, incomplete)
+
+
+def journals(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the journals under `runs/`, the newest first; where none begins like that, the shell completes a path."""
+    from click.shell_completion import CompletionItem
+
+    from viva.journal.paths import RUNS
+    from viva.journal.writer import FILE
+
+    if not RUNS.is_dir():
+        return paths(ctx, param, incomplete)
+    found = sorted((file.parent for file in RUNS.glob(f"*/{FILE}")), reverse=True)  # their names begin with the time
+    names = [CompletionItem(str(folder)) for folder in found if str(folder).startswith(incomplete)]
+    return names or paths(ctx, param, incomplete)
+
+
+def filters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what can follow in a filter expression: a field, or the words of a field that has a few."""
+    from click.shell_completion import CompletionItem
+
+    from viva.filters.fields import FIELDS, OPERATORS
+
+    begin, space, last = incomplete.rpartition(" ")
+    before = begin + space
+    name, sign, value = last.partition("=")
+    if sign:
+        known = FIELDS.get(name)
+        values = () if known is None else known.values
+        return [CompletionItem(f"{before}{name}={each}") for each in values if each.startswith(value)]
+    if (known := FIELDS.get(last)) is not None and not known.keyed:
+        return [CompletionItem(f"{before}{last}{operator}", help=known.words) for operator in OPERATORS[known.kind]]
+    fields = (each for each in FIELDS.values() if each.name.startswith(last))
+    return [CompletionItem(f"{before}{each.name}{'.' * bool(each.keyed)}", help=each.words) for each in fields]

@@ -36,6 +36,8 @@ class RunChoice:
     outcomes: tuple[str, ...] = ()
     failed: bool = False
     threshold: float = 1.0
+    only: frozenset[str] | None = None
+    """The ids of the runs that filters chose; None for all."""
     seen: int = 0
     """Number of runs that were searched."""
     in_scope: int = 0
@@ -47,11 +49,18 @@ class RunChoice:
     @property
     def is_given(self) -> bool:
         """Return whether the user chose any runs."""
-        return bool(self.names or self.agents or self.trials or self.outcomes or self.failed)
+        options = (self.names, self.agents, self.trials, self.outcomes, self.failed)
+        return self.only is not None or any(options)
+
+    def wants(self, run: str) -> bool:
+        """Return whether a run may be wanted, by its id alone."""
+        return self.only is None or run in self.only
 
     def among(self, runs: Iterable[StoredRun]) -> Iterator[StoredRun]:
         """Yield the wanted runs."""
         for run in runs:
+            if not self.wants(run.id):
+                continue
             self.seen += 1
             if self._of_scope(run):
                 self.in_scope += 1

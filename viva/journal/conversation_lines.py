@@ -69,7 +69,7 @@ class RunLines:
 
 
 def read_conversation_lines(
-    folder: Path, run: str | None = None, damage: Damage | None = None
+    folder: Path, run: str | None = None, damage: Damage | None = None, *, known: LastLines | None = None
 ) -> Iterator[ConversationLines]:
     """Yield the runs of a journal in the order of `read_runs`, undecoded; `decode_run` turns each into a StoredRun.
 
@@ -77,12 +77,13 @@ def read_conversation_lines(
         folder: The journal's folder.
         run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
+        known: Where the runs to read end, if only some are to be read.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
     damage = damage if damage is not None else Damage()
-    for name, gathered in gather_runs(folder, run, damage):
+    for name, gathered in gather_runs(folder, run, damage, known=known):
         lines, judged = _texts(gathered.lines, damage)
         gap = gathered.rounds.gap(gathered.count)
         yield ConversationLines(str(folder), name, gathered.attempt, lines, judged, gathered.ended, gap)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from viva.filters.selection import NO_FILTER, ChosenRuns, RunFilter, choose_runs, left_out_words
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
@@ -40,6 +41,16 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True)
+class Filtered:
+    """How many runs the filters of a report keep."""
+
+    by: str
+    """The filters, as options of the command line."""
+    chosen: int
+    among: int
+
+
+@dataclass(frozen=True, slots=True)
 class Journals:
     """Journals that one report covers; the same run in two of them counts as two runs."""
 
@@ -49,10 +60,16 @@ class Journals:
     """A run passes if its low bound is at least this."""
     labels: tuple[HumanLabel, ...] | None = None
     """What people say about points; None without label files."""
+    filters: RunFilter = NO_FILTER
+    """Which of the runs the report is about; what it leaves out is in no figure, and every format says so."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the journals themselves, such as that one holds a part of a suite."""
     damage: Damage = field(default_factory=Damage)
     """The lines that the latest reading had to skip."""
     _indexes: dict[Path, RunIndex] = field(default_factory=dict, repr=False, compare=False)
     """Where the runs of each folder are. A report reads a journal several times, but looks for them once."""
+    _chosen: dict[tuple[Path, str | None], ChosenRuns] = field(default_factory=dict, repr=False, compare=False)
+    """Which runs of each location the filters keep."""
     _truths: list[Truths] = field(default_factory=list, repr=False, compare=False)
     """What `truths` returned."""
 
@@ -86,7 +103,7 @@ class Journals:
         for folder, run in self.locations:
             index = self._index(folder)
             self.damage.join(index.damage)
-            for record in index.records(self.damage, None if run is None else (run,), quick=quick):
+            for record in index.records(self.damage, self._kept(folder, run), quick=quick):
                 yield Entry(folder, record)
 
     def parts(self, kind: type[T]) -> Iterator[T]:
@@ -96,7 +113,7 @@ class Journals:
             JournalError: a journal does not exist.
         """
         for folder, run in self.locations:
-            yield from self._index(folder).parts(kind, None if run is None else (run,))
+            yield from self._index(folder).parts(kind, self._kept(folder, run))
 
     @property
     def truths(self) -> Truths | None:
@@ -137,8 +154,9 @@ class Journals:
         """
         found: list[Unfinished] = []
         for folder, only in self.locations:
+            kept = self._kept(folder, only)
             for event in self._index(folder).unfinished():
-                if only in (None, event.run):
+                if kept is None or event.run in kept:
                     case, agent = (str(event.data.get(name) or "") for name in ("case", "agent"))
                     found.append(Unfinished(folder, event.run, case, agent))
         return found
@@ -170,7 +188,54 @@ class Journals:
         """
         for folder, run in self.locations:
             wants = None if wanted is None else partial(wanted, folder)
-            yield from read_runs(folder, run, known=self._index(folder).of(runs), wanted=wants)
+            if self.filters:
+                kept = self._choice(folder, run).runs
+                ids: Container[str] | None = {each for each in kept if runs is None or each in runs}
+                if run is not None and not ids:
+                    continue
+            else:
+                ids = runs
+            yield from read_runs(folder, run, known=self._index(folder).of(ids), wanted=wants)
+
+    def left_out(self) -> str:
+        """Return what the report must say of its filters; empty without any.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        if not self.filters:
+            return ""
+        found = self.filtered()
+        return left_out_words(found.chosen, found.among, found.by)
+
+    def filtered(self) -> Filtered:
+        """Return how many runs the filters keep.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        found = [self._choice(folder, run) for folder, run in self.locations]
+        chosen, among = sum(len(each.runs) for each in found), sum(each.among for each in found)
+        return Filtered(self.filters.words, chosen, among)
+
+    def caveats(self) -> list[str]:
+        """Return the lines with which every format begins, because its figures are not those of everything.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        return [*([words] if (words := self.left_out()) else []), *self.notes]
+
+    def _kept(self, folder: Path, run: str | None) -> Container[str] | None:
+        """Return the ids of the runs of a location that the report is about; None for all."""
+        if self.filters:
+            return self._choice(folder, run).runs
+        return None if run is None else (run,)
+
+    def _choice(self, folder: Path, run: str | None) -> ChosenRuns:
+        if (folder, run) not in self._chosen:
+            self._chosen[folder, run] = choose_runs(self.filters, self._index(folder), self.threshold, run)
+        return self._chosen[folder, run]
 
     def _index(self, folder: Path) -> RunIndex:
         if folder not in self._indexes:
@@ -178,7 +243,13 @@ class Journals:
         return self._indexes[folder]
 
 
-def joined(references: Sequence[str], threshold: float = 1.0, labels: Sequence[HumanLabel] | None = None) -> Journals:
+def joined(
+    references: Sequence[str],
+    threshold: float = 1.0,
+    labels: Sequence[HumanLabel] | None = None,
+    filters: RunFilter = NO_FILTER,
+    notes: tuple[str, ...] = (),
+) -> Journals:
     """Return the journals of references (`FOLDER` or `FOLDER#RUN-ID`); a journal that is named twice is read once."""
     locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
     for reference in references:
@@ -186,4 +257,4 @@ def joined(references: Sequence[str], threshold: float = 1.0, labels: Sequence[H
         locations.setdefault((folder.resolve(), run), (folder, run))
     whole = {folder for folder, run in locations if run is None}
     wanted = (each for key, each in locations.items() if key[1] is None or key[0] not in whole)
-    return Journals(tuple(wanted), threshold, None if labels is None else tuple(labels))
+    return Journals(tuple(wanted), threshold, None if labels is None else tuple(labels), filters, notes)

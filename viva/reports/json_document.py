@@ -26,6 +26,10 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     out.write('{"threshold": ' + _json(journals.threshold))
     out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.locations]))
+    if journals.filters:
+        out.write(',\n"filtered": ' + _json(to_plain(journals.filtered(), full=True)))
+    if journals.notes:
+        out.write(',\n"notes": ' + _json([storable(note) for note in journals.notes]))
     out.write(',\n"figures": {')
     for piece in _figures(journals.figures()):
         out.write(piece)

@@ -107,7 +107,7 @@ def write(journals: Journals, out: TextIO) -> None:
         order = {agent: number for number, agent in enumerate(groups)}
         # In the order of all reports, and not of the completion of runs; what has no figures comes last.
         for agent, suite in sorted(suites.items(), key=lambda each: order.get(each[0], len(order))):
-            _write_suite(out, agent, suite, groups.get(agent), journals.threshold)
+            _write_suite(out, agent, suite, groups.get(agent), journals)
         out.write("</testsuites>\n")
     finally:
         for suite in suites.values():
@@ -121,12 +121,13 @@ def _added(journals: Journals, suites: Mapping[str, _Suite]) -> Iterator[RunReco
         yield entry.record
 
 
-def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
+def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, journals: Journals) -> None:
     out.write(
         f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
         f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{_stamp(suite.started)}>\n<properties>\n'
     )
-    for name, value in _properties(group, threshold):
+    caveats = (("caveat", words) for words in journals.caveats())
+    for name, value in (*_properties(group, journals.threshold), *caveats):
         out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
     out.write("</properties>\n")
     for text in suite.sorted_texts():

@@ -11,12 +11,13 @@ from viva.errors import SetupError
 from viva.exam.judging.rubrics import NO_PAPERS, RubricPapers, rubric_of
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.options import Options
-from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
-from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
+from viva.exam.stored_runs import RunState, read_states_to_resume
+from viva.journal.conversation_lines import ConversationLines
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
 from viva.judge.registry import DEFAULT, is_registered, read_spec
 from viva.records.text import counted, one_line
+from viva.suites.chosen.conversations import wanted_conversations, wanted_states
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
@@ -68,7 +69,7 @@ async def judge_journals(
         JournalError: a journal cannot be read or written.
     """
     found = Judging()
-    stored = _find(request.journals)
+    stored = _find(request)
 
     def prepare() -> Work:
         done = read_states_to_resume(folder) if resumed else {}
@@ -140,18 +141,17 @@ def judge_jobs(
         evaluators: Names of the evaluators; None means those of each run.
     """
     replacement = request.replacement
-    for folder, only in request.journals:
-        for lines in read_conversation_lines(folder, only, found.damage):
-            if not lines.ended:
-                found.not_ended.append(lines.run)
-                continue
-            if lines.gap is not None:
-                found.gaps[lines.run] = lines.gap
-                continue
-            found.order.append(lines.run)
-            if lines.run not in skipped:
-                state = done.get(lines.run)
-                yield _job(lines, replacement, found.papers, evaluators, carried=state is not None and state.whole)
+    for lines in wanted_conversations(request, found.damage):
+        if not lines.ended:
+            found.not_ended.append(lines.run)
+            continue
+        if lines.gap is not None:
+            found.gaps[lines.run] = lines.gap
+            continue
+        found.order.append(lines.run)
+        if lines.run not in skipped:
+            state = done.get(lines.run)
+            yield _job(lines, replacement, found.papers, evaluators, carried=state is not None and state.whole)
 
 
 def _job(
@@ -182,7 +182,7 @@ def _job(
     )
 
 
-def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunState]]:
+def _find(request: JournalsRequest) -> list[dict[str, RunState]]:
     """Read the states of the runs in each journal.
 
     Raises:
@@ -191,8 +191,8 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
     """
     found: list[dict[str, RunState]] = []
     where: dict[str, Path] = {}
-    for folder, only in journals:
-        states = read_run_states(folder, only)
+    for folder, only in request.journals:
+        states = wanted_states(request, folder, only)
         for run in states:
             if run in where:
                 raise SetupError(
@@ -202,7 +202,9 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
             where[run] = folder
         found.append(states)
     if not where:
-        raise SetupError(f"there is nothing to judge: {', '.join(str(folder) for folder, _ in journals)} holds no run.")
+        raise SetupError(
+            f"there is nothing to judge: {', '.join(str(folder) for folder, _ in request.journals)} holds no run."
+        )
     return found
 
 

@@ -112,6 +112,7 @@ def specs_of(request: SuiteRequest) -> tuple[str, ...]:
 def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[RunHeader, Case]]:
     """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case."""
     specs, options = specs_of(request), request.options
+    only = None if request.only is None else frozenset(request.only)
     variants = list(product(options.personas or ("",), options.strategies or ("",)))
     for trial, case, spec, (persona, strategy) in product(range(1, request.trials + 1), cases, specs, variants):
         header = RunHeader(
@@ -123,7 +124,8 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
             strategy=strategy,
             tags=case.tags,
         )
-        yield header, case
+        if only is None or header.id in only:
+            yield header, case
 
 
 def check_unchanged(request: SuiteRequest, cases: list[Case]) -> None:

@@ -20,6 +20,7 @@ from viva.journal.reader import decode_run
 from viva.journal.writer import run_id
 from viva.records.transcript import LIVE, StopReason
 from viva.records.wording import counted
+from viva.suites.chosen.conversations import wanted_conversations
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
@@ -97,7 +98,6 @@ async def ask_again(
 
 def _work(request: JournalsRequest, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
     """Return the work that is left; `steps` has the next step of each run, by the id of the stored run."""
-    folder, only = request.journals[0]
     done = sum(each.step is ResumeStep.SKIP for each in steps.values())
     concurrency = min(request.options.concurrency, len(questions.runs))
     order = WorkOrder(
@@ -109,7 +109,7 @@ def _work(request: JournalsRequest, questions: _Questions, steps: Mapping[str, N
     return Work(
         request=request,
         order=order,
-        jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps, request),
+        jobs=lambda new: _jobs(wanted_conversations(request), new, questions, steps, request),
         total=len(questions.runs) - done,
         done_before=done,
     )
@@ -145,7 +145,7 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
     agent, named = _agent_of(request), _named_cases(request.options.cases)
     found = _Questions()
     taken: set[tuple[str, int]] = set()
-    for lines in read_conversation_lines(folder, only):
+    for lines in wanted_conversations(request):
         stored = decode_run(replace(lines, judged=()))
         if stored.transcript.source != LIVE:
             raise SetupError(

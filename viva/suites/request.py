@@ -19,6 +19,7 @@ from viva.journal.reader import read_runs
 from viva.journal.writer import FILE as JOURNAL_FILE
 from viva.journal.writer import Journal, raw_lines
 from viva.records.codec import decode, encode
+from viva.records.text import counted
 from viva.suites.signature import chosen, read_signed, refuse_unsigned, signed
 
 FILE = "request.json"
@@ -86,13 +87,29 @@ class SuiteRequest(Request):
     """Name and hash of each case when the suite started."""
     from_file: FromFile | None = None
     """What was taken from a `viva.yaml`."""
+    only: tuple[str, ...] | None = None
+    """The ids of the runs that filters chose when the suite started; None for all."""
+    only_by: str = ""
+    """These filters, as options of the command line."""
+    planned_without: int = 0
+    """The number of runs without them; 0 if there are none."""
 
     def parts(self) -> dict[str, object]:
         """Return the cases that were named, the agents, and the number and choice of runs."""
         joined = (Path(self.folder or os.getcwd(), path) for path in self.paths)
         # Names of cases stay as they are.
         paths = [str(full) if full.exists() else path for path, full in zip(self.paths, joined, strict=True)]
-        return {"cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags}
+        return {
+            "cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags,
+            "filters": self.only_by,
+        }  # fmt: skip
+
+    @property
+    def part_words(self) -> str:
+        """Return that the suite is a part of another, with the filters that chose it; empty if it is whole."""
+        if self.only is None:
+            return ""
+        return f"part of a suite: {len(self.only):,} of {counted(self.planned_without, 'planned run')} ({self.only_by})"
 
     def resuming(self, stored: Self) -> Self:
         """Return this request with the hashes of the stored one, by which changed cases are noticed."""
@@ -119,6 +136,17 @@ class JournalsRequest(Request):
     """The last round of each conversation that is kept, if another agent continues it; 0 if it is asked everything."""
     fork_by: Means | None = None
     """How the agent gets there; None means by its state, if there is one."""
+    only: tuple[str, ...] | None = None
+    """The ids of the runs that filters chose when the command started; None for all."""
+    only_by: str = ""
+    """These filters, as options of the command line."""
+    only_by_results: bool = False
+    """Whether they chose runs by their own results, so that no gate can be over them."""
+
+    @property
+    def part_words(self) -> str:
+        """Return that only some of the conversations are used, with the filters that chose them; empty if all are."""
+        return "" if self.only is None else f"only {counted(len(self.only), 'conversation')} ({self.only_by})"
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:
@@ -130,7 +158,7 @@ class JournalsRequest(Request):
         rubric = None if self.rubric is None else [paper.hash for paper in self.rubric.papers]
         case = self.replacement and self.replacement.hash
         fork = (self.fork_at, self.fork_by)
-        return {"journals": self.references, "case": case, "rubric": rubric, "fork": fork}
+        return {"journals": self.references, "case": case, "rubric": rubric, "fork": fork, "filters": self.only_by}
 
     def what_runs(self) -> dict[str, object]:
         """Return the journals, the case that replaces another, and the agent."""
@@ -248,6 +276,24 @@ def load_request(folder: Path) -> Request | None:
     """
     found = _read(folder)
     return None if found is None else found[0]
+
+
+def part_words(folder: Path) -> str:
+    """Return that a journal holds only a part of what was planned, with the filters; empty if it holds all of it."""
+    try:
+        request = load_request(folder)
+    except SetupError:
+        return ""
+    return request.part_words if isinstance(request, SuiteRequest | JournalsRequest) else ""
+
+
+def was_chosen_by_results(folder: Path) -> bool:
+    """Return whether a journal holds only runs that were chosen by their own results."""
+    try:
+        request = load_request(folder)
+    except SetupError:
+        return False
+    return isinstance(request, JournalsRequest) and request.only_by_results
 
 
 def request_to_resume(folder: Path, kind: type[R], command: Command, *, trusted: bool = False) -> R:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from rich.text import Text
 
 from viva.cases import find_case, load_case, load_rubric
 from viva.cli import completion
+from viva.cli.daily.filter_options import chosen_runs, filter_options, filters_from, refuse_gate_by_results
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, labels_from, truths_in
 from viva.cli.options import (
@@ -32,6 +35,7 @@ from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.filters.selection import NO_FILTER, RunFilter
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import read_records, split_reference
 from viva.journal.writer import JournalError
@@ -67,7 +71,8 @@ MOST_NAMED = 20
 
 
 @click.command("judge")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.journals)
+@filter_options("Only runs")
 @click.option(
     "--case",
     "other",
@@ -134,13 +139,18 @@ def command(
     labels = labels_from(label_files, gated=corrected)
     # Before anything is judged, so that a missing journal is reported now.
     before = None if baseline_judging is None else _judging_of(baseline_judging)
+    gated = {"--fail-under": fail_under, "--max-examiner-faults": max_examiner_faults, "--max-flips": max_flips}
     if resume is not None:
+        refuse_gate_by_results(NO_FILTER, [resume], gated)
         folder, request = resumed_request(resume, JournalsRequest, "judge", given)
     else:
         folder, request = _new(journals, other, rubric, out, given)
+        request = _only(request, filters_from(given), gated)
     if before is not None and baseline_judging is not None:
         refuse_other_conversations(before, split_reference(baseline_judging)[0], request.journals)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
+    if request.part_words:
+        click.echo(printable(f"note: {request.part_words}"), err=True)
     around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
     planned = PlannedGates(floors=gates)
     work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors, gates=planned)
@@ -181,6 +191,18 @@ def command(
         click.echo(words, err=True)
     left_out = judging.not_ended or judging.gaps
     raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
+
+
+def _only(request: JournalsRequest, filters: RunFilter, gated: Mapping[str, object]) -> JournalsRequest:
+    """Return the request to judge only the runs that filters keep.
+
+    Raises:
+        SetupError: they keep none, or a gate would be over runs that were chosen by their own results.
+    """
+    folders = [journal for journal, _ in request.journals]
+    refuse_gate_by_results(filters, folders, gated)
+    only = chosen_runs(filters, request.journals)
+    return replace(request, only=only, only_by=filters.words, only_by_results=filters.is_by_results(folders))
 
 
 def _judging_of(reference: str) -> Judgings:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import getpass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from viva.cases import Case
 from viva.cli import completion
+from viva.cli.daily.filter_options import chosen_runs, filter_options, filters_from
 from viva.cli.labelling.keys import KeyReader
 from viva.cli.labelling.reading import labels_of_text, read_label_text
 from viva.cli.labelling.sitting import Sitting, reached
@@ -32,7 +34,8 @@ from viva.statistics.calibration.sample import Candidate, candidates, sample
 
 
 @click.command("label")
-@click.argument("journal", required=False, shell_complete=completion.paths)
+@click.argument("journal", required=False, shell_complete=completion.journals)
+@filter_options("Only points of runs")
 @click.option("--rater", metavar="NAME", help="Who labels. [default: your user name]")
 @click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="The label file. [default: labels-NAME.jsonl]")
 @click.option(
@@ -46,7 +49,9 @@ from viva.statistics.calibration.sample import Candidate, candidates, sample
     "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 @report_user_errors
-def command(journal: str | None, rater: str | None, out: Path | None, most: int | None, threshold: float) -> None:
+def command(
+    journal: str | None, rater: str | None, out: Path | None, most: int | None, threshold: float, **given: Any
+) -> None:
     """Label the scoring points of the runs in JOURNAL with single keys. [default: the newest under runs/]
 
     What the judge said is shown after each label. Each label is saved at once; the same command goes on where you
@@ -64,13 +69,16 @@ def command(journal: str | None, rater: str | None, out: Path | None, most: int 
     index = index_runs(folder)
     if run is not None and run not in index.places:
         next(read_runs(folder, run), None)  # which names the runs that there are
-    runs = None if run is None else (run,)
+    filters = filters_from(given, threshold)
+    chosen_ids = chosen_runs(filters, [(folder, run)], threshold)
+    runs = chosen_ids if run is None else (run,)
     found = list(candidates(folder, index.records(index.damage, runs), threshold))
     most = None if most is None or most >= len(found) else most
     chosen = sample(found, most)
     if not chosen:
         raise SetupError(f"{one_line(str(journal or folder))} has no judged scoring points that could be labelled.")
-    way = NAMED if run is not None else RANDOM if most is None else SAMPLE
+    # Runs that were chosen, say by their scores, are no random sample.
+    way = NAMED if run is not None or filters else RANDOM if most is None else SAMPLE
     before = _labels_before(target, name, folder, index, run)
     points = [each for each in chosen if each.key not in before]
 

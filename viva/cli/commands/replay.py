@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from viva.cli import completion
+from viva.cli.daily.filter_options import chosen_runs, filter_options, filters_from
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -32,16 +33,19 @@ from viva.exam.forking.fork import Means
 from viva.exam.options import Part
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import split_reference
+from viva.records.text import printable
 from viva.suites.request import JournalsRequest, journals_request
 
+FILTERS = frozenset({"where", "failed_in", "changed_since"})
 CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
-PRINTING = frozenset({"journal", "pace", "speed", "as_json", "judge"}) | CHOOSING
+PRINTING = frozenset({"journal", "pace", "speed", "as_json", "judge"}) | CHOOSING | FILTERS
 """Options that have an effect without --against."""
 
 
 @click.command("replay")
-@click.argument("journal", required=False, shell_complete=completion.paths)
+@click.argument("journal", required=False, shell_complete=completion.journals)
 @run_choice_options
+@filter_options("Only runs")
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
 @click.option("--speed", type=NumberRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor.")
 @call_option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
@@ -105,21 +109,32 @@ def command(
         if given["judge"] not in (None, *JUDGES):
             fail(f"viva replay: with --against, --judge must be one of {', '.join(JUDGES)}.")
         _refuse(
-            PRINTING - {"journal", "as_json", "judge"},
+            PRINTING - FILTERS - {"journal", "as_json", "judge"},
             "chooses or paces what is printed, and cannot be given with --against",
         )
         _refuse_fork_mistakes(fork_at, given["examiner"])
         target = new_journal_folder(out, derived_name(folder, f"fork-{fork_at}" if fork_at else "against"))
         refuse_journal(target)
         request = journals_request("replay", [(folder, run)], options_from(given, against))
-        request = replace(request, fork_at=fork_at or 0, fork_by=fork_by)
+        filters = filters_from(given)
+        request = replace(
+            request,
+            fork_at=fork_at or 0,
+            fork_by=fork_by,
+            only=chosen_runs(filters, [(folder, run)]),
+            only_by=filters.words,
+        )
+        if request.part_words:
+            click.echo(printable(f"note: {request.part_words}"), err=True)
         ask_again_and_report(target, request, sinks, as_json=as_json)
         return
     if not pace and "speed" in given_options():
         fail("viva replay: --speed requires --pace.")
-    if not choice.failed and "threshold" in given_options():
-        fail("viva replay: --threshold requires --failed.")
+    if not choice.failed and not given_options().keys() & FILTERS and "threshold" in given_options():
+        fail("viva replay: --threshold requires --failed or --where.")
     _refuse(frozenset(given_options()) - PRINTING, "requires --against")
+    only = chosen_runs(filters_from(given, choice.threshold), [(folder, run)], choice.threshold)
+    choice.only = None if only is None else frozenset(only)
     if given["judge"] is not None:
         if pace:
             fail("viva replay: --pace paces a conversation, and cannot be given with --judge.")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from viva.cli import completion
+from viva.cli.daily.filter_options import filter_options, filters_from, refuse_gate_by_results
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, labels_from
 from viva.cli.options import max_examiner_faults_option
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
-from viva.records.text import printable
+from viva.records.text import one_line, printable
 from viva.reports.formats import ENDINGS, FORMATS, choose_format, writer
 from viva.reports.output_file import is_standard_output, output_file
 
@@ -27,7 +30,8 @@ PAGE = "report.html"
 
 
 @click.command("report")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.journals)
+@filter_options("Only runs")
 @click.option(
     "--format",
     "kind",
@@ -65,6 +69,7 @@ def command(
     label_files: tuple[Path, ...],
     corrected: bool,
     fail_under: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Report on all JOURNALs together: folders, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     from viva.reports.journals import joined
@@ -77,8 +82,14 @@ def command(
     write = writer(kind)
     floors = parse_gates(fail_under)
     check_corrected(floors, label_files, corrected=corrected)
-    subject = joined(journals or [str(newest_journal())], threshold, labels_from(label_files, gated=corrected))
+    labels = labels_from(label_files, gated=corrected)
+    filters = filters_from(given, threshold)
+    subject = joined(journals or [str(newest_journal())], threshold, labels, filters)
     subject.check()
+    folders = [folder for folder, _ in subject.locations]
+    gates = {"--fail-under": fail_under, "--max-examiner-faults": max_examiner_faults}
+    refuse_gate_by_results(filters, folders, gates)
+    subject = replace(subject, notes=tuple(_parts(folders)))
     if to_stdout and kind == "console":
         write(subject, sys.stdout)
         _tell_damage(subject, shown=True)
@@ -99,8 +110,26 @@ def command(
         import webbrowser
 
         webbrowser.open(target.resolve().as_uri())
+    if kind != "console":
+        _tell_caveats(subject)
     _tell_damage(subject, shown=kind == "console")
     _gate(subject, floors, max_examiner_faults, corrected=corrected)
+
+
+def _parts(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each journal that holds only a part of a suite, which would otherwise look like the whole."""
+    from viva.suites.request import part_words
+
+    several = len(folders) > 1
+    for folder in dict.fromkeys(folders):
+        if words := part_words(folder):
+            yield f"{one_line(str(folder), 300)}: {words}" if several else words
+
+
+def _tell_caveats(subject: Journals) -> None:
+    """Say what the report leaves out, also where the format has no place for it."""
+    for words in subject.caveats():
+        click.echo(f"note: {words}", err=True)
 
 
 def _gate(subject: Journals, floors: Gates, max_examiner_faults: float | None, *, corrected: bool) -> None:

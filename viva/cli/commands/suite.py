@@ -15,6 +15,7 @@ from rich.text import Text
 
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
+from viva.cli.daily.filter_options import filter_options
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
@@ -42,13 +43,14 @@ from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
-from viva.records.text import one_line
+from viva.records.text import one_line, printable
 from viva.records.wording import counted
 from viva.reports.console.suite import figures_plain, suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
+from viva.suites.chosen.narrowing import NothingChosen, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
@@ -85,6 +87,7 @@ from viva.suites.suite import run_suite
     help="Run only cases whose name matches (shell pattern). Can be repeated.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Run only cases with this tag. Can be repeated.")
+@filter_options("Only runs", since="JOURNAL|COMMIT")
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @click.option(
     "--sandboxes",
@@ -157,12 +160,17 @@ def command(
     NAME is a suite of the nearest viva.yaml, whose options are used unless they are given here.
     """
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
+    if baseline is not None and given["failed_in"] is not None:
+        fail(
+            "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
+            "better the next time by chance alone."
+        )
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     check_corrected(gates, label_files, corrected=corrected)
     if resume is None:
         refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
-        folder, request = _new(paths, out, given)
+        folder, request = _new(paths, out, threshold, given)
     else:
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
@@ -190,7 +198,7 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute, quick=True), threshold, measured=measured)
-    _report(folder, end, figures, as_json=as_json, quiet=quiet)
+    _report(folder, end, figures, request.part_words, as_json=as_json, quiet=quiet)
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
@@ -216,7 +224,9 @@ def _check(
         fail("viva suite: --baseline and --max-drop require each other.")
 
 
-def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> tuple[Path, SuiteRequest]:
+def _new(
+    paths: tuple[str, ...], out: Path | None, threshold: float, given: Mapping[str, Any]
+) -> tuple[Path, SuiteRequest]:
     folder = new_journal_folder(out, suite_in_use() or "suite")
     if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
@@ -224,12 +234,21 @@ def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> 
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
     taken = taken_from_file()
-    return folder, SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, **chosen)
+    request = SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, **chosen)
+    try:
+        narrowed = narrow(request, threshold, given["where"], given["failed_in"], given["changed_since"])
+    except NothingChosen as nothing:
+        fail(f"viva suite: {nothing}", EXIT_DONE)
+    for note in narrowed.notes:
+        click.echo(printable(f"note: {note}"), err=True)
+    return folder, narrowed.request
 
 
-def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:
+def _report(folder: Path, end: SuiteEnd, figures: Figures, part: str, *, as_json: bool, quiet: bool) -> None:
+    if part and not as_json:
+        click.echo(printable(part), err=quiet)
     if as_json:
-        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
+        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason, **({"part": part} if part else {})}
         click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))
     elif quiet:
         several = len(figures.agents) > 1

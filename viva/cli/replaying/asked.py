@@ -33,7 +33,7 @@ def print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *, 
     console, damage, found, not_shown = Console(), Damage(), 0, 0
     printer = ExchangePrinter(console)
     known: dict[str, None] = {}
-    for stored in choice.among(read_runs(folder, run, damage)):
+    for stored in choice.among(read_runs(folder, run, damage, wanted=choice.wants)):
         try:
             read = exchanges_of(stored)
         except NotReadable as error:

@@ -49,7 +49,7 @@ def print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float | 
     index = index_runs(folder) if run is None else None
     known = None if index is None else index.of(None)
     all_of_many = known is not None and not as_json and not choice.is_given and len(known.runs) > MOST_PRINTED
-    for stored in choice.among(read_runs(folder, run, damage, known=known)):
+    for stored in choice.among(read_runs(folder, run, damage, known=known, wanted=choice.wants)):
         if all_of_many and choice.seen > MOST_PRINTED:
             assert known is not None
             click.echo(_choose_some(folder, len(known.runs)), err=True)

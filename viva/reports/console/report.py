@@ -31,10 +31,13 @@ def write(journals: Journals, out: TextIO) -> None:
     first = list(islice(journals.entries(), 2))
     folder = journals.locations[0][0]
     unfinished = journals.unfinished()
+    for line in journals.caveats():
+        console.print(Text(line, style="yellow"), soft_wrap=True)
     if len(first) == 1 and not unfinished:
         console.print(run_report(first[0].record, first[0].folder))
     elif not first:
-        console.print(Text(f"{one_line(str(folder), 500)} holds no finished run"), soft_wrap=True)
+        which = "no finished run that the filters keep" if journals.filters else "no finished run"
+        console.print(Text(f"{one_line(str(folder), 500)} holds {which}"), soft_wrap=True)
     else:
         figures = journals.figures()
         several = len(journals.locations) > 1

@@ -51,6 +51,7 @@ def write(journals: Journals, out: TextIO) -> None:
     )
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
+    page.add("".join(f"> {inert(line)}\n\n" for line in journals.caveats()))
     page.add(_headline(figures, len(journals.unfinished()), journals))
     if lines := list(reliability_lines(figures, labels)):
         page.add("".join(f"- {inert(line)}\n" for line in lines) + "\n")

@@ -119,6 +119,7 @@ def _head(journals: Journals) -> dict[str, Any]:
             one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "") for folder, run in journals.locations
         ],
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "caveats": journals.caveats(),
         "damage": journals.damage.words("unreadable line"),
     }
 
