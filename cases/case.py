@@ -9,6 +9,7 @@ default, because cases that are stored in journals do not have it, and a line in
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -67,6 +68,13 @@ class ScoringPoint:
     def is_checked(self) -> bool:
         """Return whether code judges it: a check, or its `eval_code`."""
         return bool(self.eval_code or self.check)
+
+
+def check_text(point: ScoringPoint) -> str:
+    """Return what checks a point as its author wrote it: code, or a check as JSON; empty if only a model can judge."""
+    if point.check is not None:
+        return json.dumps(point.check, indent=1, ensure_ascii=False)
+    return point.eval_code or ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ EVALUATORS = Kind(
         "scoring_points": "viva.judge.scoring_points.scoring:ScoringPointsEvaluator",
         "exam": "viva.judge.exam.evaluator:ExamEvaluator",
         "reward": "viva.judge.reward:RewardEvaluator",
+        "grades": "viva.judge.grades:GradesEvaluator",
         "session": "viva.judge.session.evaluator:SessionEvaluator",
         "operational": "viva.judge.operational.evaluator:OperationalEvaluator",
         "thought_to_tool": "viva.judge.trajectory.by_model:ThoughtToTool",

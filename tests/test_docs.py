@@ -30,6 +30,7 @@ from viva.cli.main import viva
 from viva.cli.project.used_file import read_found
 from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
+from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set
 from viva.project.finding import read_file
@@ -207,6 +208,10 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         return
     if name.startswith(".github/"):
         assert block.text.partition("\n")[2] == SHORT_WORKFLOW.format(name="exams")
+        return
+    if name == "promptfooconfig.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert import_cases(tmp_path / name, tmp_path / "out").cases
         return
     if name == "rubric.yaml":
         (tmp_path / name).write_text(block.text)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from viva.cases.case import check_text
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exam.answer import FORM, ReviewAnswer
 from viva.judge.exam.kinds import ExamFault, Finding
@@ -136,7 +137,7 @@ def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
         aim = f"{case.strategy.name or ''}\n{case.strategy.goal or ''}"
         yield "what the examiner tries to lead the agent to, on purpose", aim.strip()
     points = "\n".join(point.score_point.strip() for point in case.scoring_points)
-    checks = "\n".join(point.eval_code.strip() for point in case.scoring_points if point.eval_code)
+    checks = "\n".join(filter(None, (check_text(point).strip() for point in case.scoring_points)))
     yield "scoring points, unknown to the examiner", points
     if checks:
         yield "checks of the points, unknown to the examiner", checks

@@ -61,7 +61,7 @@ def secrets_of(
     weak: list[frozenset[str]] = []
     for point in points:
         statement = words_of(point.score_point)
-        constants = list(_constants(point.eval_code)) if point.eval_code else []
+        constants = list(_constants(point.eval_code)) if point.eval_code else _answers(point)
         found |= statement.specifics
         texts = [first or second for first, second in _QUOTED.findall(point.score_point)]
         own_names = _names(point.score_point)
@@ -107,6 +107,17 @@ def _names(statement: str) -> set[str]:
     if language_of({word.casefold() for word in statement.split()}) == "de":
         return set()
     return {stem for name in _NAME.findall(statement) for stem in words_of(name).stems}
+
+
+def _answers(point: ScoringPoint) -> list[str | float]:
+    """Return what a check without code looks for, numbers as a check by code would have them."""
+    if point.check is None:
+        return []
+    # Here, because most cases have no such checks.
+    from viva.cases.checks.uses import answers_in
+
+    whole = (int(each) if isinstance(each, float) and each.is_integer() else each for each in answers_in(point))
+    return [each for each in whole if not isinstance(each, str) or 3 <= len(each) <= 200]
 
 
 def _constants(code: str) -> Iterator[str | float]:

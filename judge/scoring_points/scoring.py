@@ -1,4 +1,4 @@
-"""The scoring-point evaluator: exactly one verdict per scoring point, by code, by model, or by both."""
+"""The scoring-point evaluator: exactly one verdict per scoring point, by check, code, model, or several."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ SANDBOXES = 4
 class ScoringPointsEvaluator:
     """Judges a transcript by the scoring points of its case.
 
-    With `code`, `eval_code` judges the points that have it, and the model judges the others. With `model`, the model
-    judges every point. With `both`, `eval_code` is run too: its verdict counts, and the model's is recorded as a vote.
+    With `code`, `check` or `eval_code` judges the points that have one, and the model judges the others. With `model`,
+    the model judges every point. With `both`, code judges, too: its verdict counts, and the model's is recorded as a
+    vote.
     """
 
     name = "scoring_points"
@@ -107,12 +108,16 @@ class ScoringPointsEvaluator:
     async def _judge(self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context) -> JudgedStage:
         """Judge points that require none of each other."""
         by_code = [point for point in points if point.eval_code and self._kind != "model"]
-        by_model = [point for point in points if not point.eval_code or self._kind != "code"]
+        by_model = [point for point in points if not point.is_checked or self._kind != "code"]
+        checked = {} if self._kind == "model" else _by_check(points, transcript, context)
         (coded, waited, isolation), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
         verdicts = [
-            held_to_code(point, merge(point, context.subject, coded.get(point.id), modelled.get(point.id)))
+            held_to_code(
+                point,
+                merge(point, context.subject, checked.get(point.id) or coded.get(point.id), modelled.get(point.id)),
+            )
             for point in points
         ]
         return JudgedStage(verdicts, usage, 0.0 if by_model else waited, isolation)
@@ -156,10 +161,23 @@ class ScoringPointsEvaluator:
         return {verdict.criterion: verdict for verdict in verdicts}, jury.usage
 
 
+def _by_check(points: Sequence[ScoringPoint], transcript: Transcript, context: Context) -> dict[str, Verdict]:
+    """Return the verdicts by point of those that have a check without code."""
+    checked = [point for point in points if point.check is not None]
+    if not checked:
+        return {}
+    # Here, because most cases have no such checks.
+    from viva.judge.checks.conversation import CheckedConversation
+    from viva.judge.scoring_points.by_check import judge_by_check
+
+    conversation = CheckedConversation(transcript, context.workspace)
+    return {point.id: judge_by_check(point, context.subject, conversation) for point in checked}
+
+
 def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
     """Return the verdict of a point. If both judged, the code's verdict counts, and a disagreement is flagged."""
     if code is None and model is None:
-        reason = "nothing judged this point: it has no eval_code, and no model was given"
+        reason = "nothing judged this point: it has neither check nor eval_code, and no model was given"
         return point_verdict(subject, point, Label.ERROR, reason, fault=Fault.JUDGE)
     if code is None or model is None:
         return code or model  # type: ignore[return-value]

@@ -18,6 +18,11 @@ from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import LIVE, Transcript, is_ended
 
+REQUEUE = "requeue"
+"""The kind of the event that asks for a run to be done again."""
+REQUEUED_AFTER = (Outcome.INFRA_ERROR, Outcome.TARGET_ERROR)
+"""The outcomes after which it counts."""
+
 
 @dataclass(slots=True)
 class RunState:
@@ -48,6 +53,10 @@ class RunState:
     """None until there is a record."""
     unfair: tuple[UnfairAttempt, ...] = ()
     """The attempts so far in which the examiner was at fault; none once there is a record of a fair one."""
+    requeued: tuple[str, ...] = ()
+    """The outcomes of the attempts before this one, or of this one, after which the user had the run done again."""
+    again: bool = False
+    """Whether the run has ended and is to be done again."""
     rounds: RoundTally = field(default_factory=RoundTally)
     """The rounds that were found."""
     count: int | None = None
@@ -99,11 +108,16 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
             continue
         state = states.get(name)
         if state is None or attempt > state.attempt:
-            state = states[name] = RunState(attempt, unfair=() if state is None else state.unfair)
+            state = states[name] = _further(state, attempt)
             see_runs(folder, len(states))
         if attempt == state.attempt:
             _note(state, event, round_, names)
     return states
+
+
+def _further(state: RunState | None, attempt: int) -> RunState:
+    """Return the state of a further attempt, with what is known of those before."""
+    return RunState(attempt) if state is None else RunState(attempt, unfair=state.unfair, requeued=state.requeued)
 
 
 def _note(state: RunState, event: Event | None, round_: int | None, names: dict[object, object]) -> None:
@@ -129,6 +143,9 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         outcome = event.data.get("outcome")
         state.outcome = Outcome(outcome) if isinstance(outcome, str) else None
         state.unfair = unfair_attempts_in(event.data) if state.outcome is Outcome.EXAMINER_ERROR else ()
+    elif event.kind == REQUEUE and state.outcome in REQUEUED_AFTER and not state.again:
+        # By what the record says, and not this line.
+        state.again, state.requeued = True, (*state.requeued, str.__str__(state.outcome))
 
 
 def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:

@@ -30,6 +30,8 @@ class RunHeader:
     tags: tuple[str, ...] = ()
     max_rounds: int | None = None
     """Maximum number of rounds, if the run is still to be conducted."""
+    requeued: tuple[str, ...] = ()
+    """How earlier attempts ended after which the user had the run done again."""
     node: str | None = None
     """The name of the cluster's node on which the run is done; None without a cluster."""
 

@@ -11,8 +11,11 @@ from viva.interchange.source import Source
 
 USUAL = ("question", "query", "input", "prompt", "message", "text", "user_input", "content")
 """Keys of a mapping under which datasets keep what the user says."""
-LONGEST_TASK = 600
-"""Longer messages are in the script alone, and are not repeated in the task."""
+ROLES = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "agent", "ai", "model", "bot"), "agent"),
+    **dict.fromkeys(("system", "developer"), "system"),
+}
 SAID = "a message of the script"
 
 
@@ -31,33 +34,46 @@ def add_input(draft: CaseDraft, given: Source) -> None:
         _add_mapping(draft, given)
     elif given.peek() is not None and not isinstance(given.peek(), str):
         draft.script.append(as_text(given.express(SAID)))
-    if not draft.task_description and draft.script:
-        draft.task_description = task_of(draft.script)
-
-
-def task_of(script: Sequence[object]) -> str:
-    """Return the task of a case whose messages are fixed, for a model that examines instead of the script."""
-    said = [message for message in script if isinstance(message, str)]
-    if sum(map(len, said)) > LONGEST_TASK:
-        return "Say to the agent what the script says, message by message."
-    if len(said) == 1:
-        return f"Say this to the agent: {said[0]}"
-    return "Say these things to the agent, one after the other:\n" + "\n".join(f"- {each}" for each in said)
 
 
 def add_messages(draft: CaseDraft, messages: Sequence[Source]) -> None:
-    """Add the messages of a chat: those of the user become the script."""
-    for message in messages:
-        content, role = message.get("content"), message.get("role")
-        speaker = str(role.peek()) if role is not None else "user"
-        if content is None:
-            continue
-        if speaker in ("user", "human"):
-            if role is not None:
-                role.express(SAID)
-            draft.script.append(content.take() if content.is_text else as_text(content.express(SAID)))
+    """Add the messages of a chat.
+
+    If only the user speaks, the messages are the script. Otherwise, those before the user's last are given as the
+    conversation that has already begun, and the last is the script.
+    """
+    spoken = [message for message in messages if message.get("content") is not None]
+    speakers = [_speaker(message) for message in spoken]
+    others = [speaker for speaker in speakers if speaker != "user"]
+    last = max((index for index, speaker in enumerate(speakers) if speaker == "user"), default=-1)
+    for index, (message, speaker) in enumerate(zip(spoken, speakers, strict=True)):
+        if speaker is None or index > last:
+            message.report(Gap.NO_HOME, "a message that a conversation already begun cannot hold")
+        elif not others or index == last:
+            draft.script.append(_said(message))
+        elif speaker == "system" and draft.conversation and draft.conversation[-1]["role"] != "system":
+            message.report(Gap.NO_HOME, "a system message in the middle of a conversation")
         else:
-            message.report(Gap.NO_HOME, f"a message of the {speaker}, which a script does not have")
+            draft.conversation.append({"role": speaker, "content": _said(message)})
+
+
+def _speaker(message: Source) -> str | None:
+    role = message.get("role")
+    name = "user" if role is None else str(role.peek()).lower()
+    return ROLES.get(name) if _blank(message.get("content")) is False else None
+
+
+def _blank(content: Source | None) -> bool:
+    return content is None or (isinstance(content.peek(), str) and not content.peek().strip())
+
+
+def _said(message: Source) -> str:
+    role, content = message.get("role"), message.get("content")
+    if role is not None:
+        role.express("the role of a turn")
+    if content is None:
+        return ""
+    return str(content.take()) if content.is_text else as_text(content.express(SAID))
 
 
 def as_text(value: object) -> str:

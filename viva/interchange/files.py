@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
 
 from viva.errors import SetupError
 from viva.interchange.ledger import Ledger
-from viva.interchange.parsing import parse
+from viva.interchange.parsing import parse, whole_text
 from viva.interchange.source import Source
 from viva.regular_files import MIB, in_words, open_given, open_plain
 
+MOST_FILES = 10_000
+SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv")
 MOST_BYTES = 64 * MIB
 """Maximum size of one file of a source."""
 
@@ -63,6 +66,33 @@ class SourceFile:
             content = parse(self.bytes_of(name), os.path.splitext(name)[1].lower(), name)
             self._trees[name] = Source.root(content, self.ledger, name)
         return self._trees[name]
+
+    def tree_of_text(self, name: str) -> Source:
+        """Return the text of another file of the source's folder as a tree with one leaf.
+
+        Raises:
+            SetupError: it lies outside, cannot be read, or is not UTF-8.
+        """
+        if name not in self._trees:
+            self._trees[name] = Source.root(whole_text(self.text_of(name)), self.ledger, name)
+        return self._trees[name]
+
+    def names_matching(self, pattern: str) -> list[str]:
+        """Return the names of the files in the source's folder that match a pattern such as `tests/*.yaml`, sorted.
+
+        The name of a folder stands for all files of data in it. What lies outside the folder is left out.
+        """
+        if os.path.isabs(pattern) or ".." in Path(pattern).parts or "\0" in pattern:
+            return []
+        found: list[Path] = []
+        if (self.folder / pattern).is_dir():
+            found = list(islice((self.folder / pattern).iterdir(), MOST_FILES))
+            found = [each for each in found if each.suffix.lower() in SUFFIXES]
+        elif any(mark in pattern for mark in "*?["):
+            found = list(islice(self.folder.glob(pattern), MOST_FILES))
+        elif (self.folder / pattern).is_file():
+            found = [self.folder / pattern]
+        return sorted(each.relative_to(self.folder).as_posix() for each in found if each.is_file())
 
     def text_of(self, name: str) -> str:
         """Return the text of another file of the source's folder.

@@ -40,6 +40,8 @@ class Format:
     module: str
     words: str
     """What it is, for `viva import --list`."""
+    reader: str = ""
+    """The reader of recordings that takes the file, if it holds results and no cases: these become a journal."""
 
     def load(self) -> Importer:
         """Import its module."""
@@ -48,6 +50,17 @@ class Format:
 
 
 FORMATS = (
+    Format(
+        "promptfoo",
+        "viva.interchange.promptfoo.importer",
+        "Configurations of promptfoo, and OpenAI's runnable exports.",
+    ),
+    Format(
+        "openai-results",
+        "viva.interchange.openai_results",
+        "Results that OpenAI's hosted evals exported as JSON Lines; they become a journal with verdicts.",
+        reader="openai_evals",
+    ),
     Format("rows", "viva.interchange.rows.importer", "Rows of CSV, JSON or JSON Lines, and datasets of platforms."),
 )
 """Rows come last: nearly every list of mappings is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,14 @@ from viva.records.text import one_line
 
 SHOWN = 160
 """Maximum number of characters of a value in the report."""
+
+
+HIDDEN = "(hidden: it may be a secret)"
+_SECRET = re.compile(r"(?i)api_?-?key|secret|token$|password|passwd|authorization|credential|cookie|private_?key")
+_KEY = re.compile(
+    r"\b(sk|pk|rk|ghp|gho|glpat|xox[abp])[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?i:\bbearer\s+\S{12,})"
+)
+"""What keys of providers look like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +42,12 @@ class ImportReport:
     out: str
     cases: list[str] = field(default_factory=list)
     """CaseNames of the cases, in the order of the source."""
+    runs: int = 0
+    """Number of runs in the journal, if the source holds results and no cases."""
     marked: dict[str, list[str]] = field(default_factory=dict)
     """What a person has to do, by the name of the case."""
+    needs_model: bool = False
+    """Whether a model has to examine or judge in some case."""
     values: int = 0
     """Leaves of the source."""
     taken: int = 0
@@ -66,7 +79,9 @@ class ImportReport:
             "format": self.format,
             "out": self.out,
             "cases": self.cases,
+            "runs": self.runs,
             "marked": self.marked,
+            "needs_model": self.needs_model,
             "values": self.values,
             "in_cases": self.taken,
             "expressed": self.expressed,
@@ -79,5 +94,10 @@ class ImportReport:
 
 
 def _reported(leaf: Leaf) -> list[Reported]:
-    value = one_line(leaf.value if isinstance(leaf.value, str) else str(leaf.value), SHOWN)
+    if any(isinstance(step, str) and _SECRET.search(step) for step in leaf.path) or _KEY.search(
+        str(leaf.value)[:SHOWN]
+    ):
+        value = HIDDEN
+    else:
+        value = one_line(leaf.value if isinstance(leaf.value, str) else str(leaf.value), SHOWN)
     return [Reported(shown_path(leaf.document, leaf.path), value, note.kind, note.why) for note in leaf.notes]

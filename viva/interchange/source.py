@@ -16,13 +16,13 @@ class Source:
     none of them was called for is reported by the frame. `peek` reads a value without accounting for it.
     """
 
-    __slots__ = ("_document", "_ledger", "_value", "path")
+    __slots__ = ("_ledger", "_value", "document", "path")
 
     def __init__(self, value: Any, path: Path, ledger: Ledger, document: str) -> None:
         self._value = value
         self.path = path
         self._ledger = ledger
-        self._document = document
+        self.document = document
 
     @classmethod
     def root(cls, value: Any, ledger: Ledger, document: str = "") -> Source:
@@ -92,7 +92,7 @@ class Source:
     def take(self) -> Any:
         """Return the plain value, all leaves of which go into a case as they are. The frame checks that they do."""
         for leaf in self.leaves():
-            self._ledger.leaf(self._document, leaf.path).taken = True
+            self._ledger.leaf(self.document, leaf.path).taken = True
         return self._value
 
     def express(self, words: str) -> Any:
@@ -102,21 +102,23 @@ class Source:
             words: What it becomes, such as `check: contains`.
         """
         for leaf in self.leaves():
-            self._ledger.leaf(self._document, leaf.path).expressed = words
+            self._ledger.leaf(self.document, leaf.path).expressed = words
         return self._value
 
     def report(self, kind: Gap, why: str) -> Any:
         """Return the plain value, each leaf of which goes into the report."""
         note = Note(kind, why)
         for leaf in self.leaves():
-            noted = self._ledger.leaf(self._document, leaf.path).notes
+            noted = self._ledger.leaf(self.document, leaf.path).notes
             if note not in noted:
                 noted.append(note)
         return self._value
 
     def remark(self, kind: Gap, why: str) -> None:
         """Add a note to the report about this place, without accounting for its leaves."""
-        self._ledger.remarks.append((str(self), Note(kind, why)))
+        remark = (str(self), Note(kind, why))
+        if remark not in self._ledger.remarks:
+            self._ledger.remarks.append(remark)
 
     @property
     def is_mapping(self) -> bool:
@@ -134,7 +136,7 @@ class Source:
         return isinstance(self._value, str) and bool(self._value.strip())
 
     def __str__(self) -> str:
-        return shown_path(self._document, self.path)
+        return shown_path(self.document, self.path)
 
     def _child(self, step: str | int, value: Any) -> Source:
-        return Source(value, (*self.path, step), self._ledger, self._document)
+        return Source(value, (*self.path, step), self._ledger, self.document)

@@ -46,6 +46,37 @@ def exclusive_writer(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
+def holder(folder: Path) -> int | None:
+    """Return the id of the process that has locked a folder; None if there is none. Nothing is locked to find out."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        noted = re.fullmatch(rb"([1-9]\d{0,8})\n", os.pread(lock, 20, 0))
+        if noted is None or not process_is_alive(int(noted[1])):
+            return None
+        # Another process may have got the id of one that was killed.
+        return int(noted[1]) if _is_locked(os.fstat(lock)) else None
+    except OSError:
+        return None
+    finally:
+        os.close(lock)
+
+
+def _is_locked(file: os.stat_result) -> bool:
+    """Return whether somebody has locked a file, as Linux lists it in /proc/locks (proc(5)); True where it does not."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return True
+    name = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    if any(name in line.split() for line in lines):
+        return True
+    # Some file systems list their locks by another device (overlayfs, btrfs): there, the inode has to do.
+    return any(line.split()[5:6] and line.split()[5].rpartition(":")[2] == str(file.st_ino) for line in lines)
+
+
 def _taken(lock: int) -> bool:
     """Acquire the lock if it is free or was left by a dead process."""
     until = time.monotonic() + INHERITED_SECONDS

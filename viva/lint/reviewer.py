@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from viva.cases import Case
+from viva.cases.case import check_text
 from viva.cases.points.requirements import leaves_below
 from viva.exam.options import Options
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
@@ -125,8 +126,8 @@ def paper_parts(case: Case) -> Iterator[tuple[str, str]]:
         head += [f"requires point {other}" for other in required if other != number]
         head += [f"a hit must be {LAYER_WORDS[layer]}" for layer in LAYER_WORDS if layer == point.shown]
         yield ", ".join(head), point.score_point.strip()
-        if point.eval_code:
-            yield f"the check of scoring point {number}", point.eval_code.strip()
+        if check := check_text(point).strip():
+            yield f"the check of scoring point {number}", check
 
 
 def _person(case: Case) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ READERS = Kind(
         "langsmith": "viva.recordings.platforms.langsmith:LangSmithReader",
         "mlflow": "viva.recordings.platforms.mlflow:MlflowReader",
         "braintrust": "viva.recordings.platforms.braintrust:BraintrustReader",
+        "openai_evals": "viva.recordings.platforms.openai_evals:OpenAIEvalsReader",
         "weave": "viva.recordings.platforms.weave:WeaveReader",
         "ufo": "viva.recordings.desktop.ufo:UfoReader",
     },

@@ -95,6 +95,8 @@ class Setting:
     forked_from: Mapping[str, str] = field(default_factory=dict)
     """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` (`state` or `replay`),
     and in how many replayed rounds the replies `differ`."""
+    requeued: tuple[str, ...] = ()
+    """The outcomes of earlier attempts after which the user had the run done again, the first one first."""
     judge_votes: int = 1
     """Maximum number of votes of each model on one scoring point."""
 

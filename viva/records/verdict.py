@@ -73,6 +73,10 @@ class Verdict:
     fault: str | None = None
     """The `Fault` of an `error`; `examiner` means that the exam was unfair."""
     seconds: float = 0.0
+    wanted: str = ""
+    """What a check without code asks for, in words; empty for other judges."""
+    got: str = ""
+    """What there was in its place."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:

@@ -15,6 +15,7 @@ from viva.records.wording import UNSAFE, counted, usage_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
+from viva.reports.reliability.requeued_words import requeued_lines
 from viva.reports.reliability.skipped_words import skipped_lines
 from viva.reports.reliability.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
@@ -46,6 +47,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         )
     for line in skipped_lines(figures):
         table.add_row("not scored", Text(line, style="yellow"))
+    for line in requeued_lines(figures):
+        table.add_row("requeued", Text(line, style="yellow"))
     for line in missing_lines(figures, labels):
         table.add_row("bounds", Text(line, style="yellow"))
     for line in corrected_lines(figures, labels):

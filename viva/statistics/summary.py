@@ -23,6 +23,7 @@ from viva.statistics.groups import Group, group_of
 from viva.statistics.layers.figures import HitFigures, HitTallies
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.missing.bounds import MissingBounds, MissingTallies
+from viva.statistics.missing.requeued import RequeuedGroup, RequeuedGroups
 from viva.statistics.missing.skipped import SkippedGroup, SkippedGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
@@ -105,6 +106,8 @@ class Figures:
 
     votes: VoteFigures | None = None
     """Figures of the votes on scoring points; None if there were none."""
+    requeued: tuple[RequeuedGroup, ...] = ()
+    """Runs that the user had done again after they had ended with an error, by their first outcome."""
     skipped: tuple[SkippedGroup, ...] = ()
     """Why runs were `skipped`; the reasons of most runs first."""
 
@@ -112,7 +115,7 @@ class Figures:
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped")
+        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped", "requeued")
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
@@ -141,6 +144,7 @@ def summarize(
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing, votes, hits, skipped = MissingTallies(evaluator, absent), VoteTallies(), HitTallies(), SkippedGroups()
+    requeued = RequeuedGroups()
     corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
     watching = (
         errors,
@@ -155,6 +159,7 @@ def summarize(
         votes,
         hits,
         skipped,
+        requeued,
     )
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
@@ -192,6 +197,7 @@ def summarize(
         judges=judges.uses(),
         votes=votes.figures(),
         skipped=skipped.commonest(),
+        requeued=requeued.groups(),
     )
 
 

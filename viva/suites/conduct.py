@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,8 @@ from viva.journal.writer import Journal
 from viva.records.run_record import RunRecord
 from viva.records.sink import Sink
 from viva.records.transcript import Transcript
+from viva.suites.at_work.pausing import Pauses, forget_pause
+from viva.suites.at_work.requeueing import forget_marks
 from viva.suites.engine import Budget, Engine, LocalEngine, SuiteEnd, run_jobs
 from viva.suites.job import Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
@@ -149,11 +151,13 @@ async def conduct(
         running.push_async_callback(engine.close)
         if resumed:
             files.enter_context(exclusive_writer(folder))
+            forget_pause(folder)
+            forget_marks(folder)  # before the journal is read, which has what they stand for
         work = prepare()
         doer = await engine.open(work.order, open_journal)
         journal, options = journals[0], work.order.options
         if not resumed:
-            save_request(work.request, journal)
+            save_request(replace(work.request, planned=work.total + work.done_before), journal)
         for notice in dict.fromkeys(engine.notices):
             display.note(notice)
         if work.announce:
@@ -168,7 +172,8 @@ async def conduct(
         subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
         running.push_async_callback(subscribers.on_closed)
         engine.notify(subscribers.note)
-        return await run_jobs(doer, work.jobs(journal.folder), options.concurrency, subscribers, budget)
+        may_begin = Pauses(folder, display.note).wait
+        return await run_jobs(doer, work.jobs(journal.folder), options.concurrency, subscribers, budget, may_begin)
 
 
 @dataclass(slots=True)

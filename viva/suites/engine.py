@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -128,9 +128,22 @@ class LocalEngine:
 
 
 async def run_jobs(
-    doer: Doer, jobs: Iterable[Job], concurrency: int, subscribers: Subscribers, budget: Budget | None = None
+    doer: Doer,
+    jobs: Iterable[Job],
+    concurrency: int,
+    subscribers: Subscribers,
+    budget: Budget | None = None,
+    may_begin: Callable[[], Awaitable[None]] | None = None,
 ) -> SuiteEnd:
     """Do jobs concurrently, or as many as the budget allows.
+
+    Args:
+        doer: Does one job.
+        jobs: The jobs. They are drawn one by one.
+        concurrency: The number of jobs at once.
+        subscribers: Are notified.
+        budget: What the jobs may use.
+        may_begin: Waits until a further job may be drawn.
 
     Raises:
         SharedSetupError: the user must change something first; the suite can be resumed afterwards.
@@ -142,7 +155,11 @@ async def run_jobs(
 
     async def work() -> None:
         nonlocal spent
-        for job in left:
+        while True:
+            if may_begin is not None:
+                await may_begin()
+            if (job := next(left, None)) is None:
+                return
             reason = over_budget(budget, spent) or doer.why_not(job)
             if reason is not None:
                 end.reason = reason

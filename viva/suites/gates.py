@@ -133,11 +133,23 @@ def gate(
     # Runs with nothing to judge need no score; if all gates are rates over steps, neither do runs with unresolved
     # steps only.
     missing += faults_missing(figures, max_examiner_faults)
+    if floors != Gates() or drops != Gates() or max_examiner_faults is not None:
+        missing += _requeued(figures)
     if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
         return EXIT_BELOW, "; ".join((*below, *missing) if floors.evaluators or drops.evaluators else below)
     return (EXIT_NOT_SCORED, "; ".join(missing)) if missing else (EXIT_DONE, "")
+
+
+def _requeued(figures: Figures) -> list[str]:
+    """Return that runs were done again after they had counted against the agent: whoever may choose that, may pass."""
+    return [
+        f"{counted(group.runs, 'run')} ended as {group.outcome.value} and counted, before the user requeued them; "
+        "no gate passes over that: start a new suite"
+        for group in figures.requeued
+        if group.outcome.counts
+    ]
 
 
 def _has_gates_of_runs(floors: Gates, drops: Gates) -> bool:

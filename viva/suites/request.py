@@ -38,6 +38,8 @@ class Request:
     options: Options = field(default_factory=Options)
     folder: str = ""
     """The working directory when the command started: paths and SPECs are relative to it."""
+    planned: int = 0
+    """The number of runs when the command started; 0 in older journals."""
 
     def parts(self) -> dict[str, object]:
         """Return what the same request has in common with this one besides the options, by name."""

@@ -68,6 +68,8 @@ def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool
         return NextStep(ResumeStep.EXAMINE, 1)
     if fresh:
         return NextStep(ResumeStep.EXAMINE, state.attempt + 1)
+    if state.again:
+        return NextStep(ResumeStep.EXAMINE, state.attempt + 1, state.unfair)
     failed = state.outcome is not None and not state.outcome.counts
     if state.finished and not (failed and retry_errors):
         return NextStep(ResumeStep.SKIP, state.attempt)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +17,7 @@ from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.writer import FILE, Damage
 from viva.records.wording import counted
+from viva.suites.at_work.requeueing import GrowingJobs
 from viva.suites.conduct import Display, Surroundings, Work, conduct
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
@@ -72,7 +74,11 @@ async def run_suite(
     def prepare() -> Work:
         states = _states(folder, around.display) if resumed else {}
         doing = [
-            (header, case, next_step(states.get(header.id), fresh=fresh, retry_errors=retry_errors))
+            (
+                _with_past(header, states.get(header.id)),
+                case,
+                next_step(states.get(header.id), fresh=fresh, retry_errors=retry_errors),
+            )
             for header, case in planned_runs(request, cases)
         ]
         if not request.agents:
@@ -119,21 +125,38 @@ def _work(
 ) -> Work:
     counts = Counter(step.step for _, _, step in doing)
     # Cases whose runs are all finished are left out: what they require may no longer exist.
-    left = {case.name for _, case, step in doing if step.step is not ResumeStep.SKIP}
+    left = {case.name for _, case, step in doing if is_new or step.step is not ResumeStep.SKIP}
     digests = tuple((case.name, case.hash) for case in cases)
     return Work(
         request=replace(request, cases=digests, folder=os.getcwd()),
         order=WorkOrder(
             options=request.options,
-            cases=tuple(case for case in cases if case.name in left or is_new),
+            cases=tuple(case for case in cases if case.name in left),
             agents=specs_of(request),
             needs_prices=needs_prices,
         ),
-        jobs=lambda journal: _jobs(doing, journal),
+        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, doing, left)),
         total=counts[ResumeStep.JUDGE] + counts[ResumeStep.EXAMINE],
         done_before=counts[ResumeStep.SKIP],
         announce=_announcement(folder, counts) if request.command == "suite" else "",
     )
+
+
+def _with_past(header: RunHeader, state: RunState | None) -> RunHeader:
+    """Return the header of a run that knows after which outcomes the user had it done again."""
+    return header if state is None or not state.requeued else replace(header, requeued=state.requeued)
+
+
+def _job_again(
+    doing: list[tuple[RunHeader, Case, NextStep]], cases: Collection[str], name: str, state: RunState
+) -> Job | None:
+    """Return the job of a run that is to be done again; None if its case was not prepared, or is of no suite."""
+    found = next(((header, case) for header, case, _ in doing if header.id == name and case.name in cases), None)
+    if found is None:
+        return None
+    step = next_step(state)
+    header = replace(_with_past(found[0], state), attempt=step.attempt)
+    return Job(action=Action.EXAMINE, header=header, case_hash=found[1].hash, unfair=step.unfair)
 
 
 def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterator[Job]:

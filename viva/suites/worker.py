@@ -162,7 +162,7 @@ class Worker:
             run = self._run(job, job.header, self._case_of(job) if job.case_hash else None, job.unfair)
             found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
-            if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
+            if found.missing is not None and run.case is not None and _judges_files(run.case):
                 # Judging without the files would count against the agent, although it left them.
                 return _failed(run, found.missing, stored.setting)
             timing = job.timing or timing_of_rounds(stored.transcript)
@@ -268,6 +268,18 @@ class Worker:
         return case
 
 
+def _judges_files(case: Case) -> bool:
+    """Return whether a check of a case may look at what the agent left."""
+    if any(point.eval_code for point in case.scoring_points):
+        return True
+    if not any(point.check for point in case.scoring_points):
+        return False
+    # Here, because most cases have no such checks.
+    from viva.cases.checks.uses import uses_files
+
+    return any(map(uses_files, case.scoring_points))
+
+
 async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], given: Given = NOTHING) -> Worker:
     """Build what the jobs of a work order require, except for given objects, and then open the journal.
 
@@ -333,7 +345,9 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     header = run.header
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
-    record = failed_record(header, error, setting or Setting(case=header.subject, agent=header.agent))
+    record = failed_record(
+        header, error, setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued)
+    )
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)
 

@@ -32,6 +32,12 @@ echo "${{COMPREPLY[@]}}"
         ("report runs/", "shell: -o default"),
         ("replay runs/", "shell: -o default"),
         ("cases check ex", "shell: -o default"),
+        ("pau", "pause"),
+        ("suite --wa", "--watch"),
+        ("report --wh", "--where"),
+        ("report --where sc", "score"),
+        ("report --where status=f", "status=failed"),
+        ("requeue --outcome tar", "target_error"),
     ],
 )
 def test_bash_completes(desk: Desk, words: str, completed: str) -> None:

@@ -131,7 +131,7 @@ def test_a_model_that_is_named_twice_and_votes_that_nobody_casts_are_told(jury: 
     idle = jury.viva("run", "coded", *RUN, *A, "--votes", "3", "--out", "coded-journal", expect=0)
     told = " ".join(idle.stderr.split())
     assert (
-        "--votes has no effect: all points have eval_code, so no model judges them; with --judge both, models" in told
+        "--votes has no effect: all points have eval_code or check, so no model judges them; with --judge both" in told
     )
     none = jury.viva("run", "coded", *RUN, "--votes", "3", "--out", "none-journal", expect=0)
     assert "with --judge both and --judge-model openai:NAME, models vote" in " ".join(none.stderr.split())

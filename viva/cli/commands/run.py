@@ -13,6 +13,7 @@ from rich.console import Console
 from viva.adapters.connectors.spec import FORMS
 from viva.cases import find_case, load_case
 from viva.cli import completion
+from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.project.used_file import ProjectCommand, Used, nearest_project, taken_from_file, trust_option
@@ -87,6 +88,7 @@ def _one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) ->
 @trust_option
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options
+@watch_option
 @report_user_errors
 def command(
     case: str,
@@ -96,12 +98,16 @@ def command(
     as_json: bool,
     quiet: bool,
     fail_under: tuple[str, ...],
+    watch: bool,
     **given: Any,
 ) -> None:
     """Test an agent with CASE (the name of a bundled case, or the path of a case folder), and report the verdicts."""
     gates = parse_gates(fail_under)
     agents = () if agent is None else (agent,)
     refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
+    if watch:
+        paths = (str(find_case(case)),)
+        watch_and_exit(WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
     exam = load_case(find_case(case))
     options = with_chosen_names(options_from(given), several=False)
     request = SuiteRequest(

@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -16,6 +17,7 @@ from rich.text import Text
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.daily.filter_options import filter_options
+from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
@@ -41,6 +43,7 @@ from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.filters.parsing import parse_filter
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
 from viva.records.text import one_line, printable
@@ -50,11 +53,12 @@ from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
-from viva.suites.chosen.narrowing import NothingChosen, narrow
+from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates, read_baseline
+from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
 
@@ -118,6 +122,7 @@ from viva.suites.suite import run_suite
 @resume_options("a suite")
 @call_option("--fresh", is_flag=True, help="With --resume: also repeat finished runs.")
 @output_options
+@watch_option
 @call_option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
 @call_option(
     "--max-drop",
@@ -153,6 +158,7 @@ def command(
     label_files: tuple[Path, ...],
     labelled: str | None,
     corrected: bool,
+    watch: bool,
     **given: Any,
 ) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics.
@@ -160,6 +166,8 @@ def command(
     NAME is a suite of the nearest viva.yaml, whose options are used unless they are given here.
     """
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
+    if watch:
+        _watch(paths, resume, out, given)
     if baseline is not None and given["failed_in"] is not None:
         fail(
             "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
@@ -222,6 +230,18 @@ def _check(
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva suite: --baseline and --max-drop require each other.")
+
+
+def _watch(paths: tuple[str, ...], resume: Path | None, out: Path | None, given: Mapping[str, Any]) -> NoReturn:
+    """Run the suite, and then again what a saved file touches."""
+    if resume is not None:
+        fail("viva suite: --watch begins a new suite, and cannot be given with --resume.")
+    named = SuiteRequest(command="suite", paths=paths, names=given["names"], tags=given["tags"])
+    load = partial(find_plan_cases, named)
+    where: str | None = given["where"]
+    if where is not None:
+        check_planned(parse_filter(where))
+    watch_and_exit(WatchedCommand(paths, given["agents"], load, filters=True, where=where, out=out))
 
 
 def _new(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 
 import click
 
@@ -18,15 +19,14 @@ _INDEX = re.compile(r"\[\d+\]")
 
 def show_report(report: ImportReport) -> None:
     """Print a report."""
-    folder = shlex.quote(report.out)
-    click.echo(
-        printable(
-            f"{counted(len(report.cases), 'case')} in {report.out}, imported from {report.source} ({report.format})."
-        )
+    made = (
+        f"{counted(report.runs, 'run')} in the journal" if report.runs else f"{counted(len(report.cases), 'case')} in"
     )
+    click.echo(printable(f"{made} {report.out}, imported from {report.source} ({report.format})."))
     expressed = sum(report.expressed.values())
+    where = "the journal" if report.runs else "a case"
     click.echo(
-        f"Of {counted(report.values, 'value')}, {report.taken:,} are in a case as they are, {expressed:,} decide the "
+        f"Of {counted(report.values, 'value')}, {report.taken:,} are in {where} as they are, {expressed:,} decide the "
         f"form of one, {report.empty:,} are empty, and {len(report.reported):,} are reported."
     )
     groups = _grouped(report.reported)
@@ -38,11 +38,19 @@ def show_report(report: ImportReport) -> None:
         click.echo(f"  … and {len(groups) - MOST_GROUPS:,} more; all are in {printable(report.out)}/{REPORT_FILE}")
     if report.marked:
         click.echo(f"{counted(len(report.marked), 'case')} with something left to do (tag import-incomplete):")
-        for name, marks in list(report.marked.items())[:MOST_MARKED]:
-            click.echo(printable(f"  {name}: {one_line('; '.join(marks), 200)}"))
-        if len(report.marked) > MOST_MARKED:
-            click.echo(f"  … and {len(report.marked) - MOST_MARKED:,} more")
-    click.echo(printable(f"Next: viva suite {folder} --agent SPEC"))
+        marks = Counter(mark for each in report.marked.values() for mark in each)
+        for mark, number in marks.most_common(MOST_MARKED):
+            click.echo(printable(f"  {one_line(mark, 200)} ({counted(number, 'case')})"))
+        if len(marks) > MOST_MARKED:
+            click.echo(f"  … and {len(marks) - MOST_MARKED:,} more; they are comments at the top of the cases")
+    click.echo(printable(f"Next: {_next(report)}"))
+
+
+def _next(report: ImportReport) -> str:
+    folder = shlex.quote(report.out)
+    if report.runs:
+        return f"viva report {folder}"
+    return f"viva suite {folder} --agent SPEC" + (" --model NAME --examiner auto" if report.needs_model else "")
 
 
 def _grouped(reported: list[Reported]) -> dict[tuple[str, str, str], list[Reported]]:

@@ -79,6 +79,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         run_seconds=limits.run_seconds,
         workspace=workspace,
         trial=run.header.trial,
+        requeued=run.header.requeued,
         agent_version=run.header.agent_version,
         prompts=resources.prompts_of(case, persona, strategy),
         versions=versions(),

@@ -185,7 +185,8 @@ def _why_no_votes(specs: Sequence[str], *, has_model: bool) -> str:
     if all(read_spec(spec)[0] != DEFAULT for spec in specs):
         return f"--evaluators does not name {DEFAULT}, whose verdicts are voted on"
     model = "" if has_model else " and --judge-model openai:NAME"
-    return f"all points have eval_code, so no model judges them; with --judge both{model}, models vote beside the code"
+    beside = f"with --judge both{model}, models vote beside the code"
+    return f"all points have eval_code or check, so no model judges them; {beside}"
 
 
 def _review_model(

@@ -38,12 +38,12 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
 def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDraft]:
     for number, row in enumerate(rows, 1):
         found = {part: node for part, path in paths.items() if (node := row.find(path)) is not None}
-        draft = CaseDraft("", "")
+        draft = CaseDraft("")
         if "task" in found:
             draft.task_description = as_text(found["task"].take())
         if "input" in found:
             add_input(draft, found["input"])
-        if not draft.task_description:
+        if not draft.task_description and not draft.script:
             row.remark(Gap.NEEDS_A_PERSON, "the row does not say what the agent is asked, and was left out")
             row.report(Gap.NEEDS_A_PERSON, "a row that does not say what the agent is asked")
             continue
@@ -77,4 +77,9 @@ def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
         taken = background.take() if background.is_text else as_text(background.express("background"))
         draft.fields["background"] = taken
     if "metadata" in found:
-        found["metadata"].report(Gap.NO_HOME, "metadata of a case")
+        _add_metadata(draft, found["metadata"])
+
+
+def _add_metadata(draft: CaseDraft, metadata: Source) -> None:
+    if metadata.peek() not in (None, "", {}, []):
+        draft.metadata |= metadata.take() if metadata.is_mapping else {"metadata": metadata.take()}

@@ -80,6 +80,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         + (f" version {one_line(record.agent_version, 40)}" if record.agent_version else "")
         + (f" ({IN_PROCESS})" if setting.in_process else ""),
     )
+    if setting.requeued:
+        fact("requeued", f"it ended as {', then '.join(one_line(each, 40) for each in setting.requeued)} before")
     if setting.forked_from:
         fact("forked from", fork_words(setting.forked_from))
     if setting.source:

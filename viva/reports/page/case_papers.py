@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from viva.cases.case import check_text
 from viva.cases.person_words import person_lines
 from viva.errors import SetupError
 from viva.journal.kept_cases import stored_case
@@ -60,8 +61,8 @@ def _paper(folder: Path, setting: Setting) -> dict[str, Any] | None:
         return None
     person = "\n".join(person_lines(case))
     task = f"{case.task_description.rstrip()}\n\n{person}" if person else case.task_description
-    points = [point for point in case.scoring_points if point.eval_code][:MOST_CHECKS]
+    points = [point for point in case.scoring_points if point.is_checked][:MOST_CHECKS]
     return {
         "task": printable(task, TASK_LIMIT),
-        "checks": {printable(point.id, 200): printable(point.eval_code or "", CHECK_LIMIT) for point in points},
+        "checks": {printable(point.id, 200): printable(check_text(point), CHECK_LIMIT) for point in points},
     }

@@ -77,13 +77,19 @@ def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
         return {}
     reason = printable(verdict.reason, 4000)
     shown: dict[str, Any] = {}
-    if verdict.by == "code":
+    if verdict.by == "code" and verdict.wanted:
+        # Of a check without code; what a model says beside it follows in the reason.
+        _, _, tail = reason.partition(printable(f"{verdict.wanted}; got: {verdict.got}", 4000))
+        values = {"wanted": verdict.wanted, "got": verdict.got}
+        sides = [[label, [printable(value, 2000)]] for label, value in values.items()]
+        shown["compared"] = {"head": "", "sides": sides, "tail": tail, "note": ""}
+    elif verdict.by == "code":
         line, frame, found = _LINE.search(reason), framed(reason), compared(reason)
         if line is not None:
             shown["line"] = int(line[1])
         if found is not None:
-            sides = [[side.label, _parts(side)] for side in found.sides]
-            shown["compared"] = {"head": found.head, "sides": sides, "tail": found.tail, "note": found.note}
+            marked = [[side.label, _parts(side)] for side in found.sides]
+            shown["compared"] = {"head": found.head, "sides": marked, "tail": found.tail, "note": found.note}
         elif frame[0] or frame[2]:
             shown["frame"] = [len(frame[0]), len(frame[2])]
     if mentioned := _mentioned(reason, rounds):

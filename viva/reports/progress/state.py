@@ -96,6 +96,8 @@ class Progress:
         label = agent_label(run.agent) if tally is None else tally.label
         self.running.pop(run.id, None)
         self.running[run.id] = Running(run, label, time.monotonic())
+        # Runs that are done again may be added to those that were planned.
+        self.total = max(self.total, self.done + len(self.running))
 
     def round(self, run: RunHeader, number: int) -> None:
         """Note that a round ended."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
+from viva.reports.reliability.requeued_words import requeued_lines
 from viva.statistics.summary import Figures
 
 
@@ -16,6 +17,8 @@ def reliability_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[s
         figures: The statistics.
         labels: The short name of each agent.
     """
+    for line in requeued_lines(figures):
+        yield f"Requeued: {line}."
     for line in missing_lines(figures, labels):
         yield f"Bounds: {line}."
     for line in corrected_lines(figures, labels):

@@ -81,6 +81,8 @@ def narrow(
         kept = [(header, case) for header, case in kept if changes.includes(case, header.agent)]
         if not kept:
             raise NothingChosen(f"nothing to run: no case and no agent has changed since {changed_since}")
+    if len(kept) == len(every):
+        return Narrowed(request, () if changes is None else changes.notes)
     by = _words(where, failed_in, changed_since)
     notes = [f"{len(kept):,} of {counted(len(every), 'run')} ({by})"]
     if failures is not None and failures.excluded:

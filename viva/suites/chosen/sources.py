@@ -10,6 +10,7 @@ from pathlib import Path
 from viva.adapters.connectors.loaded_agent import file_digest
 from viva.adapters.connectors.spec import CHILD, is_agent_file
 from viva.cases import Case
+from viva.journal.lines import FILE
 
 COMMANDS = frozenset({"cmd", "cmd+plain", "acp"})
 MOST_FILES = 20_000
@@ -64,13 +65,18 @@ def files_below(path: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
         return
     left = MOST_FILES
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(each for each in folders if not each.startswith(".") and each not in PASSED_OVER)
+        folders[:] = sorted(each for each in folders if is_watched(folder, each))
         for name in sorted(names):
             if not endings or name.endswith(endings):
                 left -= 1
                 if left < 0:
                     return
                 yield Path(folder, name)
+
+
+def is_watched(folder: str, name: str) -> bool:
+    """Return whether users save files in a folder: not in hidden ones, in those of tools, and in journals."""
+    return not name.startswith(".") and name not in PASSED_OVER and not os.path.exists(os.path.join(folder, name, FILE))
 
 
 def _words(command: str) -> list[str]:

@@ -18,7 +18,14 @@ REMEDY = "If the agent ends its process or crashes it, use --isolate: each agent
 def write_failure(journal: Journal, job: Job, attempt: int, node: str, error: str) -> Done:
     """Write the record of a run that ends as an error of the infrastructure."""
     header = replace(job.header, attempt=attempt, node=node)
-    setting = Setting(case=header.subject, case_hash=job.case_hash, agent=header.agent, trial=header.trial, node=node)
+    setting = Setting(
+        case=header.subject,
+        case_hash=job.case_hash,
+        agent=header.agent,
+        trial=header.trial,
+        node=node,
+        requeued=header.requeued,
+    )
     record = failed_record(header, one_line(error, 1000), setting)
     journal.append("run", header.id, attempt, record)
     return Done(header, record, Transcript(), NO_USAGE)

@@ -1,0 +1,137 @@
+"""Watching a suite: which runs a saved file touches."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.viva.conftest import Desk
+from tests.viva.viva_command import VIVA
+from viva.filters.expression import written
+from viva.suites.chosen.watched import WatchedSuite, watched
+from viva.suites.plan import find_plan_cases
+from viva.suites.request import SuiteRequest
+
+AGENT = "async def get_reply_from_agent(self, message):\n    return 'Hi.'"
+
+
+@pytest.fixture
+def suite(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """Two cases, one with a data file, and an agent."""
+    monkeypatch.chdir(desk.folder)
+    (desk.folder / "cases").mkdir()
+    desk.case("cases/one")
+    desk.case("cases/two", data={"data.csv": "a,b\n1,2\n"}, data_files=["data.csv"])
+    desk.agent(AGENT)
+    return desk
+
+
+def now() -> WatchedSuite:
+    return watched(
+        ["cases"], ["agent.py:Agent"], lambda: find_plan_cases(SuiteRequest(command="suite", paths=("cases",)))
+    )
+
+
+def touched(before: WatchedSuite) -> str:
+    found = now().touched_since(before)
+    return "" if found is None else written(found)
+
+
+def append(file: str, text: str = "# more\n") -> None:
+    with Path(file).open("a") as out:
+        out.write(text)
+
+
+def test_a_case_is_touched_by_its_file_and_its_data_and_all_by_the_agents_files(suite: Desk) -> None:
+    before = now()
+    assert touched(before) == ""
+    append("cases/one/case.yaml")
+    assert touched(before) == "case=one"
+    append("cases/two/data.csv", "3,4\n")
+    assert touched(before) == "case=one or case=two"
+    before = now()
+    append("agent.py")
+    assert touched(before) == "agent=agent.py:Agent"
+    before = now()
+    Path("helper.py").write_text("X = 1\n")
+    assert touched(before) == "agent=agent.py:Agent"
+
+
+def test_what_is_saved_with_the_same_content_touches_nothing(suite: Desk) -> None:
+    before = now()
+    for file in ("cases/one/case.yaml", "agent.py", "cases/two/data.csv"):
+        Path(file).write_bytes(Path(file).read_bytes())
+        os.utime(file, (1, 1))
+    assert touched(before) == ""
+
+
+def test_a_new_case_is_touched_and_a_removed_one_is_not(suite: Desk) -> None:
+    before = now()
+    suite.case("cases/three")
+    (suite.folder / "cases/one/case.yaml").unlink()
+    assert touched(before) == "case=three"
+
+
+def test_journals_and_hidden_folders_are_no_files_of_an_agent(suite: Desk) -> None:
+    before = now()
+    for folder in ("runs/x", ".venv/lib", "mine/workspaces/a"):
+        (suite.folder / folder).mkdir(parents=True)
+        (suite.folder / folder / "written.py").write_text("X = 1\n")
+    (suite.folder / "mine/journal.jsonl").touch()
+    assert touched(before) == ""
+
+
+def until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 90
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_watched_suite_follows_renames_waits_for_half_written_cases_and_ends_with_ctrl_c(suite: Desk) -> None:
+    words = ("--agent", "agent.py:Agent", "--sandbox", "process", "--judge", "code", "--quiet", "--out", "j", "--watch")
+
+    def ended(journal: str) -> list[str]:
+        folder = suite.folder / journal
+        return [line for line in suite.kinds(journal) if line == "run"] if (folder / "journal.jsonl").exists() else []
+
+    output = suite.folder / "output.txt"
+    with output.open("w") as out:
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(
+            [VIVA, "suite", "cases", *words], cwd=suite.folder, stdout=out, stderr=out, text=True, env=environment
+        )
+    try:
+        until(lambda: output.read_text().count("watching") == 1, process)
+        assert len(ended("j")) == 2
+        case = suite.folder / "cases/one/case.yaml"
+        (case.parent / ".case.yaml.swp").write_text(case.read_text().replace("Hello", "Good day"))
+        (case.parent / ".case.yaml.swp").rename(case)
+        until(lambda: output.read_text().count("watching") == 2, process)
+        assert len(ended("j-2")) == 1
+        whole = case.read_text()
+        case.write_text(whole[: len(whole) // 2] + "\n  - [")
+        until(lambda: "waiting for it to be saved again" in output.read_text(), process)
+        case.write_text(whole.replace("Good day", "Good night"))
+        until(lambda: output.read_text().count("watching") == 3, process)
+        assert len(ended("j-3")) == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait(30)
+    assert "no longer watching" in output.read_text()
+    assert "Traceback" not in output.read_text()
+
+
+def test_a_resumed_suite_is_not_watched(suite: Desk) -> None:
+    assert "cannot be given with --resume" in suite.viva("suite", "--resume", "j", "--watch", expect=2).stderr
+    done = suite.viva("suite", "cases", "--where", "score<1", "--watch", expect=2)
+    assert "not known before a run" in done.stderr

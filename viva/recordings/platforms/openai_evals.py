@@ -1,0 +1,154 @@
+"""Reads `openai_evals:FILE`: results that OpenAI's hosted evals exported as JSON Lines, one sample on each line.
+
+A line has `run_id`, `data_source_idx`, `item` (the row of the dataset), `sample` (`input`, `outputs`, `error`,
+`finish_reason`, `token_usage`), `grades` (numbers by the names of graders), `passes` (true or false by these names) and
+`grader_samples`. The grades and passes are in the transcript's attributes, where the evaluator `grades` finds them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.files.packed import open_recording
+from viva.recordings.json_pieces import bounded_lines, load_document, stripped, too_long
+from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.subjects import subject_of
+from viva.records.fault import Fault
+from viva.records.transcript import StopReason, Transcript, Usage
+from viva.records.usage import with_usage
+
+GRADES = "grades"
+"""The attribute of a transcript with the numbers that graders gave."""
+PASSES = "passes"
+"""The attribute of a transcript with what graders let pass."""
+ASKED = ("input", "question", "query", "prompt", "message", "text", "user_input")
+"""Keys of an item that hold what the user said, if the sample does not have the messages."""
+
+
+class OpenAIEvalsReader:
+    """Reads `openai_evals:FILE`."""
+
+    evaluators = (GRADES,)
+
+    def read(self, source: str) -> Iterator[Recording]:
+        """Yield the samples of a file, in order.
+
+        Raises:
+            RecordingError: while iterating, at the first line that is not a sample, after all samples before it.
+        """
+        path = Path(source)
+        seen: dict[str, int] = {}
+        found = False
+        try:
+            with open_recording(path) as file:
+                for number, line in bounded_lines(file):
+                    if line is None:
+                        raise too_long(path, number)
+                    if not stripped(line):
+                        continue
+                    found = True
+                    yield _recording(load_document(line, path, number), f"{path}, line {number}", seen)
+        except OSError as error:
+            raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+        if not found:
+            raise NothingYet(f"{path}: the file is empty")
+
+
+def _recording(document: Any, place: str, seen: dict[str, int]) -> Recording:
+    if not isinstance(document, Mapping) or not isinstance(document.get("sample"), Mapping | None):
+        raise RecordingError(f"{place}: not a sample of OpenAI's evals: it must be an object with `item` and `sample`")
+    if not {"item", "sample"} & document.keys():
+        raise RecordingError(f"{place}: not a sample of OpenAI's evals: it has neither `item` nor `sample`")
+    item, sample = document.get("item"), dict(document.get("sample") or {})
+    asked, answered = _asked(item, sample), _messages(sample.get("outputs", sample.get("output")), "assistant")
+    try:
+        transcript = read_messages([*asked, *answered])
+    except MessageError as error:
+        raise RecordingError(f"{place}: {error}") from error
+    transcript = _with_usage(_with_error(transcript, sample), sample)
+    graded = {name: document[name] for name in (GRADES, PASSES) if isinstance(document.get(name), Mapping)}
+    rest = {key: value for key, value in document.items() if key not in graded}
+    attributes = {**transcript.attributes, **graded, "recording": rest}
+    run, index = document.get("run_id"), document.get("data_source_idx")
+    key = f"{run or 'run'}#{'' if index is None else index}"
+    seen[key] = seen.get(key, 0) + 1
+    model = sample.get("model")
+    question = " ".join(str(each["content"]) for each in asked if each["role"] == "user")
+    return Recording(
+        with_usage(replace(transcript, attributes=attributes)),
+        place=place,
+        run_key=key if seen[key] == 1 else f"{key} ({seen[key]})",
+        subject=subject_of(question) if question.strip() else None if index is None else str(index),
+        trial=seen[key] - 1,
+        agent=model if isinstance(model, str) and model else None,
+    )
+
+
+def _asked(item: Any, sample: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages before the answer: those of the sample, or else what the item says that the user asked."""
+    if given := _messages(sample.get("input"), "user"):
+        return given
+    if isinstance(item, Mapping):
+        for name in ("messages", "input", "conversation"):
+            if isinstance(item.get(name), list) and (given := _messages(item[name], "user")):
+                return given
+        for name in ASKED:
+            if isinstance(item.get(name), str) and item[name].strip():
+                return [{"role": "user", "content": item[name]}]
+    words = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    return [{"role": "user", "content": words}]
+
+
+def _messages(value: Any, role: str) -> list[dict[str, Any]]:
+    """Return chat messages of what a sample or an item holds: text, a message, or a list of them."""
+    entries = value if isinstance(value, list) else [] if value in (None, "") else [value]
+    found: list[dict[str, Any]] = []
+    for entry in entries:
+        if isinstance(entry, Mapping) and isinstance(entry.get("role"), str):
+            found.append({**entry, "content": _text(entry.get("content"))})
+        elif isinstance(entry, str):
+            found.append({"role": role, "content": entry})
+        elif isinstance(entry, Mapping):
+            content = entry.get("content", entry.get("text", entry))
+            found.append({"role": role, "content": _text(content)})
+    return found
+
+
+def _text(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, list):
+        return "\n".join(_text(part.get("text", part) if isinstance(part, Mapping) else part) for part in content)
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _with_error(transcript: Transcript, sample: Mapping[str, Any]) -> Transcript:
+    error = sample.get("error")
+    if error in (None, "", {}, []) or not transcript.rounds:
+        return transcript
+    detail = str(error.get("message", error) if isinstance(error, Mapping) else error)[:1000]
+    return replace(transcript, stop=StopReason.TARGET_ERROR, stop_detail=detail, fault=Fault.TARGET)
+
+
+def _with_usage(transcript: Transcript, sample: Mapping[str, Any]) -> Transcript:
+    used = sample.get("token_usage", sample.get("usage"))
+    if not isinstance(used, Mapping) or not transcript.rounds:
+        return transcript
+    usage = Usage(
+        input_tokens=_count(used, "prompt_tokens", "input_tokens", "prompt"),
+        output_tokens=_count(used, "completion_tokens", "output_tokens", "completion"),
+        cached_tokens=_count(used, "cached_tokens", "cached"),
+        calls=1,
+    )
+    last = replace(transcript.rounds[-1], usage=usage)
+    return replace(transcript, rounds=(*transcript.rounds[:-1], last))
+
+
+def _count(used: Mapping[str, Any], *names: str) -> int:
+    found = (used[name] for name in names if isinstance(used.get(name), int) and not isinstance(used[name], bool))
+    return max(0, next(found, 0))

@@ -1,0 +1,18 @@
+"""Says in words which runs were done again after they had ended with an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.records.wording import counted
+from viva.statistics.summary import Figures
+
+
+def requeued_lines(figures: Figures) -> Iterator[str]:
+    """Yield a line for each first outcome of runs that the user had done again."""
+    for group in figures.requeued:
+        counts = " and counted against the agent" if group.outcome.counts else ""
+        yield (
+            f"{counted(group.runs, 'run')} first ended as {group.outcome.value}{counts}; the user had "
+            f"{'it' if group.runs == 1 else 'them'} done again, and only the last attempt is in the figures"
+        )
