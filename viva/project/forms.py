@@ -36,7 +36,7 @@ class OptionForm(Enum):
 
 _OF: Mapping[OptionForm, str] = {
     OptionForm.PATH: "apis app_dir label_files session_config",
-    OptionForm.JOURNAL: "baseline labelled reference resume",
+    OptionForm.JOURNAL: "baseline changed_since failed_in labelled reference resume",
     OptionForm.OUTPUT: "out",
     OptionForm.CASES: "case paths",
     OptionForm.AGENT: "agent agents",
@@ -52,7 +52,7 @@ _OF: Mapping[OptionForm, str] = {
         "fail_under isolate judge level max_cost max_drop max_examiner_faults max_output_tokens max_rounds max_time "
         "max_tokens model_calls model_seconds names no_exchange no_states permissions personas pre_command_seconds "
         "prices quiet ray_workers reply_seconds run_seconds sandbox_fresh sandboxes screenshots strategies tags "
-        "threshold trials votes"
+        "threshold trials votes where"
     ),
 }
 FORMS: Mapping[str, OptionForm] = {name: form for form, names in _OF.items() for name in names.split()}

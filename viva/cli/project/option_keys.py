@@ -13,7 +13,7 @@ from viva.project.keys import Key, Keys, Takes
 
 CASES = "cases"
 """The key for the paths of a suite's cases, which are an argument on the command line."""
-OF_ONE_CALL = frozenset({"fresh", "help", "listing", "resume", "retry_errors", "trust", "trust_plan"})
+OF_ONE_CALL = frozenset({"fresh", "help", "listing", "resume", "retry_errors", "trust", "trust_plan", "watch"})
 """Parameters that are about one call, or that permit something to it, and have no key for that reason."""
 
 

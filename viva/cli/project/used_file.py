@@ -25,6 +25,7 @@ from viva.records.text import one_line, printable
 from viva.suites.request import FromFile
 
 USED = "viva_yaml"
+TYPED_IN = "viva_typed_in"
 ONE_CALL = "--trust"
 FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 
@@ -120,6 +121,12 @@ def suite_in_use() -> str:
     return used.name if used is not None else ""
 
 
+def typed_in() -> Path | None:
+    """Return the folder in which this command was typed, if it works in another one; else None."""
+    folder: Path | None = click.get_current_context().meta.get(TYPED_IN)
+    return folder
+
+
 def taken_from_file() -> FromFile | None:
     """Return what the options of this command are taken from, for the stored request; None if nothing is."""
     context = click.get_current_context()
@@ -154,6 +161,7 @@ def _prepare(context: click.Context, used: Used) -> None:
         moved({name: each for name, each in context.params.items() if name not in taken}, here, file.folder)
     )
     os.chdir(file.folder)
+    context.meta[TYPED_IN] = here
     # Absolute, because what is printed of it is read in the folder in which the command was typed.
     out = context.params["out"] or new_journal_folder(None, used.name or "run")
     context.params["out"] = Path(os.path.abspath(out))
