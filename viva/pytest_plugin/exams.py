@@ -17,7 +17,7 @@ from viva.exam.subscribers import RunHeader, Subscribers
 from viva.journal.fresh_folder import FreshFolder
 from viva.journal.lock import exclusive_writer
 from viva.journal.writer import FILE, Journal, JournalError, run_id
-from viva.project.finding import NAME as VIVA_YAML
+from viva.project.finding import NAME as PROJECT_FILE
 from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
 from viva.pytest_plugin.figures import figures_by_agent
 from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
@@ -151,7 +151,7 @@ class Exams:
         """Collect the YAML files that look like a case; others are ignored, and listed at the end."""
         if file_path.suffix.lower() not in SUFFIXES or file_path.name.startswith("."):
             return None
-        if file_path.name == VIVA_YAML:
+        if file_path.name == PROJECT_FILE:
             return None
         if not looks_like_a_case(file_path):
             self._other_yaml.append(file_path)

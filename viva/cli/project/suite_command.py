@@ -14,7 +14,7 @@ from viva.cli.project.used_file import FROM_FILE, USED, ProjectCommand, Used, ne
 from viva.errors import SetupError
 from viva.project.finding import NAME
 from viva.project.reading import Section, is_name
-from viva.records.text import one_line, printable
+from viva.records.text import counted, one_line, printable
 
 
 class SuiteCommand(ProjectCommand):
@@ -44,7 +44,8 @@ class SuiteCommand(ProjectCommand):
         if len(paths) > 1:
             if not any(name in project.suites for name in names):
                 return None
-            raise SetupError(f"viva suite runs one suite of {NAME} at a time, and was given {len(paths)} names.")
+            given_names = counted(len(paths), "name")
+            raise SetupError(f"viva suite runs one suite of {NAME} at a time, and was given {given_names}.")
         section = project.suite(names[0])
         if is_path:
             raise SetupError(
