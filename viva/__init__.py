@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from viva.api.given_cases import load_case
     from viva.api.journals import SuiteResult, read_journal
     from viva.api.judgements import judge, judge_async
+    from viva.api.named_suites import suite, suite_async
     from viva.api.recordings import trace, trace_async
     from viva.api.replays import replay, replay_async
     from viva.api.suites import run_suite, run_suite_async
@@ -145,6 +146,7 @@ _HOMES = {
     "viva.api.judgements": ("judge", "judge_async"),
     "viva.api.recordings": ("trace", "trace_async"),
     "viva.api.replays": ("replay", "replay_async"),
+    "viva.api.named_suites": ("suite", "suite_async"),
     "viva.api.suites": ("run_suite", "run_suite_async"),
 }
 """The module from which each public name is imported."""
@@ -232,6 +234,8 @@ __all__ = [
     "replay_async",
     "run_suite",
     "run_suite_async",
+    "suite",
+    "suite_async",
     "take_autogen_message",
     "take_autogen_record",
     "take_gen_ai_span",

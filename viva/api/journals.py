@@ -30,6 +30,10 @@ class SuiteResult:
     """Number of runs that were not started, were cut off, or were not judged because their conversation did not end."""
     reason: str | None = None
     """Why some runs were left out."""
+    exit_code: int | None = None
+    """What `viva suite` would end with (0: all gates passed), if `viva.suite` applied the gates of a `viva.yaml`."""
+    failure: str = ""
+    """The reason in words; empty for 0."""
 
     def runs(self) -> Iterator[StoredRun]:
         """Yield the runs, one at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,10 @@ from viva.statistics.summary import summarize
 from viva.suites import suite
 from viva.suites.engine import Budget
 from viva.suites.engines import LOCAL, EngineChoice
-from viva.suites.request import SuiteRequest
+from viva.suites.request import FromFile, SuiteRequest
+
+ORIGIN: ContextVar[FromFile | None] = ContextVar("ORIGIN", default=None)
+"""What the present call was taken from, if `viva.suite` makes it."""
 
 
 @checked
@@ -103,6 +107,7 @@ async def run_suite_async(
         names=(names,) if isinstance(names, str) else tuple(names),
         tags=(tags,) if isinstance(tags, str) else tuple(tags),
         options=replace(asked, evaluators=evaluator_names),
+        from_file=ORIGIN.get(),
     )
     request, resumed = begin_or_resume(folder, request, resume=resume)
     end = await suite.run_suite(

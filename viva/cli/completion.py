@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,22 @@ def cases(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
         return [CompletionItem(f"{file}{name}") for name in found if f"{file}{name}".startswith(incomplete)]
     names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
     return names or paths(ctx, param, incomplete)  # click's script for bash takes either
+
+
+def suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the suites of the nearest `viva.yaml` and the bundled cases, or a path."""
+    from click.shell_completion import CompletionItem
+
+    from viva.cases import CaseError
+    from viva.cli.project.used_file import nearest_project
+    from viva.errors import SetupError
+
+    named: list[CompletionItem] = []
+    with contextlib.suppress(CaseError, SetupError):
+        project = nearest_project()
+        known = project.suites if project is not None else ()
+        named = [CompletionItem(name) for name in known if name.startswith(incomplete)]
+    return named + cases(ctx, param, incomplete)
 
 
 def journals(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

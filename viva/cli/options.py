@@ -14,6 +14,7 @@ import click
 
 from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail
+from viva.cli.project.used_file import suite_in_use
 from viva.errors import SetupError
 from viva.exam.options import MODEL_FILES, Option, Options, Part, Value, one_or_several
 from viva.plugins.parameters import split_list
@@ -263,7 +264,8 @@ def resume_command(command: Command, folder: Path) -> str:
     flags = given_options() if context.params.get("resume") is not None else {}
     names = sorted(flags.keys() & Options.may_replace())
     models = "".join(f" {flags[name]} {shlex.quote(each)}" for name in names for each in _each(context.params[name]))
-    return f"viva {command} --resume {printable(shlex.quote(str(folder)))}{models}"
+    suite = f" {suite_in_use()}" if suite_in_use() else ""
+    return f"viva {command}{suite} --resume {printable(shlex.quote(str(folder)))}{models}"
 
 
 def _each(value: object) -> tuple[str, ...]:

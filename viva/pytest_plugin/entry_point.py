@@ -58,6 +58,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TEXT",
         help="The message to an agent without the conformance commands.",
     )
+    group.addoption(
+        "--viva-suite",
+        metavar="NAME",
+        help="Take agents, cases and options from this suite of the nearest viva.yaml; options that are given win.",
+    )
+    group.addoption(
+        "--viva-trust",
+        action="store_true",
+        help="Permit viva.yaml for this session to load and start what it names; see `viva trust`.",
+    )
     group.addoption("--viva-out", metavar="FOLDER", help="The journal's folder (default: a new one under runs/).")
 
 
@@ -67,6 +77,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: the options are contradictory.
     """
+    if config.getoption("viva_suite"):
+        from viva.pytest_plugin.named_suite import use_named_suite
+
+        use_named_suite(config)
     if config.getoption("viva_agent"):
         from viva.pytest_plugin.exams import Exams
 

@@ -18,9 +18,11 @@ from viva.exam.subscribers import RunHeader, Subscribers
 from viva.journal.fresh_folder import FreshFolder
 from viva.journal.lock import exclusive_writer
 from viva.journal.writer import FILE, Journal, JournalError, run_id
+from viva.project.finding import NAME as PROJECT_FILE
 from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
 from viva.pytest_plugin.figures import figures_by_agent
 from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
+from viva.pytest_plugin.named_suite import is_chosen
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.transcript import Round
@@ -150,13 +152,19 @@ class Exams:
         """Collect the YAML files that look like a case; others are ignored, and listed at the end."""
         if file_path.suffix.lower() not in SUFFIXES or file_path.name.startswith("."):
             return None
+        if file_path.name == PROJECT_FILE:
+            return None
         if not looks_like_a_case(file_path):
             self._other_yaml.append(file_path)
             return None
         return CaseFile.from_parent(parent, path=file_path)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Reject cases with the same name, because their runs would have the same id."""
+        """Leave out cases that a named suite excludes, and reject those with the same name: their runs have one id."""
+        left_out = [each for each in items if isinstance(each, CaseItem) and not is_chosen(self._config, each.case)]
+        if left_out:
+            self._config.hook.pytest_deselected(items=left_out)
+            items[:] = [each for each in items if each not in left_out]
         seen: dict[str, Path] = {}
         for item in items:
             if isinstance(item, CaseItem):
@@ -175,7 +183,8 @@ class Exams:
 
     def pytest_report_header(self) -> str:
         """Return the agents under test."""
-        return f"viva: testing {', '.join(one_line(spec, 200) for spec in self.labels)}"
+        suite = getattr(self._config.option, "viva_suite_words", "")
+        return f"viva: {suite and f'{suite}; '}testing {', '.join(one_line(spec, 200) for spec in self.labels)}"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the runs of this session; those of workers are reported here, too."""

@@ -60,6 +60,20 @@ _MODEL_FLAGS = {name: f"--{name.replace('_', '-')}" for name in sorted(Options.m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FromFile:
+    """What a request took from a `viva.yaml`."""
+
+    suite: str = ""
+    """The suite's name; empty for what `viva run` takes."""
+    file: str
+    """The absolute path."""
+    digest: str
+    """The SHA-256 of the file, in hex."""
+    keys: tuple[str, ...]
+    """The keys whose values were taken; the user typed the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRequest(Request):
     """What `viva suite` and `viva run` were asked to do: to test agents with cases."""
 
@@ -74,6 +88,8 @@ class SuiteRequest(Request):
     """A case is included if it has one of these. Empty means all."""
     cases: tuple[tuple[str, str], ...] = ()
     """Name and hash of each case when the suite started."""
+    from_file: FromFile | None = None
+    """What was taken from a `viva.yaml`."""
     only: tuple[str, ...] | None = None
     """The ids of the runs that filters chose when the suite started; None for all."""
     only_by: str = ""

@@ -48,6 +48,15 @@ def read_signed(folder: Path, name: str) -> tuple[Any, bool]:
     content = read_kept(folder, name)
     if content is None:
         raise ValueError("it is not a regular file")
+    return checked_signature(content)
+
+
+def checked_signature(content: bytes) -> tuple[dict[str, Any], bool]:
+    """Return the JSON object that `signed` made, without its signature, and whether that is this user's.
+
+    Raises:
+        ValueError: it is not a JSON object.
+    """
     try:
         data = loads(content)
     except RecursionError:

@@ -224,3 +224,34 @@ def test_a_terminal_is_asked_for_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "What is the agent asked to do?" in done.stderr
     assert yaml.safe_load((tmp_path / "cases/own/case.yaml").read_text())["task_description"] == "Say yes."
+
+
+def test_a_suite_has_a_name_and_a_gate_and_is_trusted(tmp_path: Path) -> None:
+    init(tmp_path, "adapter", "--name", "MyAgent")
+    words = ("suite", "cases", "--task", "Say 42.", "--expect", "42", "--agent", "my_agent.py:MyAgent")
+    assert "viva suite exams" in init(tmp_path, *words)
+    done = in_this_process("suite", "exams", "--sandbox", "process", "--quiet", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "2 runs, mean score 1.0000\n")
+    file = tmp_path / "viva.yaml"
+    file.write_text(file.read_text().replace("fail_under: 0.9", "fail_under: 1"))
+    assert "is not trusted" in in_this_process("suite", "exams", cwd=tmp_path).stderr
+    before = file.read_text()
+    assert "viva.yaml exists, and stays as it is" in init(tmp_path, *words, "--force")
+    assert file.read_text() == before
+
+
+def test_a_folder_does_not_take_the_name_of_its_suite(tmp_path: Path) -> None:
+    init(tmp_path, "suite", "exams", "--task", "Say 42.", "--expect", "42")
+    assert list(yaml.safe_load((tmp_path / "viva.yaml").read_text())["suites"]) == ["all-exams"]
+
+
+def test_the_workflow_of_a_named_suite_is_short(tmp_path: Path) -> None:
+    assert "there is no viva.yaml in this folder" in init(tmp_path, "ci", "--suite", "exams", expect=2)
+    (tmp_path / "viva.yaml").write_text("suites: {exams: {cases: echo}}")
+    assert "has no suite 'exam'" in init(tmp_path, "ci", "--suite", "exam", expect=2)
+    assert "omit the others" in init(tmp_path, "ci", "--suite", "exams", "--cases", "x", expect=2)
+    init(tmp_path, "ci", "--suite", "exams")
+    text = (tmp_path / ".github/workflows/exams.yml").read_text()
+    steps = yaml.safe_load(text)["jobs"]["exams"]["steps"]
+    assert steps[-1]["run"] == "viva suite exams --trust"
+    assert len(text.splitlines()) < 15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from viva.cli import completion
 from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
 from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
+from viva.cli.project.used_file import ProjectCommand, Used, nearest_project, taken_from_file, trust_option
 from viva.cli.stopping import STOPPED
+from viva.errors import SetupError
 from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
 from viva.records.codec import to_plain
-from viva.records.text import one_line
+from viva.records.text import one_line, printable
 from viva.records.wording import score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.whys import quoted
@@ -36,8 +39,22 @@ from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
 
-class OneExam(click.Command):
-    """A command that names `viva suite` where an option belongs to that."""
+class OneExam(ProjectCommand):
+    """A command with defaults in the section `run` of `viva.yaml`, which names `viva suite` for its options."""
+
+    def section(self, typed: Mapping[str, Any]) -> Used | None:
+        """Return the section `run` of the nearest file. One of another user is not used, unless it is trusted.
+
+        Raises:
+            CaseError: the file is not sound.
+        """
+        trusted = typed.get("trust") is True
+        try:
+            project = nearest_project(trusted=trusted)
+        except SetupError as error:
+            click.echo(printable(f"viva: not used: {error}"), err=True)
+            return None
+        return None if project is None or project.run is None else Used(project, project.run, "", trusted)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments as click does."""
@@ -68,6 +85,7 @@ def _one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) ->
     callback=_one,
     help=f"Agent to test: {FORMS}. [default: the bundled careful agent]",
 )
+@trust_option
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options
 @watch_option
@@ -92,7 +110,9 @@ def command(
         watch_and_exit(WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
     exam = load_case(find_case(case))
     options = with_chosen_names(options_from(given), several=False)
-    request = SuiteRequest(command="run", paths=(exam.reference,), agents=agents, options=options)
+    request = SuiteRequest(
+        command="run", paths=(exam.reference,), agents=agents, options=options, from_file=taken_from_file()
+    )
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     resumed = holds_single_runs(folder, exam)

@@ -36,6 +36,8 @@ from viva.cli.options import (
 )
 from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
+from viva.cli.project.suite_command import SuiteCommand, list_option
+from viva.cli.project.used_file import suite_in_use, taken_from_file, trust_option
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
@@ -61,8 +63,10 @@ from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
 
 
-@click.command("suite")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.cases)
+@click.command("suite", cls=SuiteCommand)
+@click.argument("paths", nargs=-1, metavar="[NAME|PATH]...", shell_complete=completion.suites)
+@list_option
+@trust_option
 @click.option(
     "--agent",
     "agents",
@@ -157,7 +161,10 @@ def command(
     watch: bool,
     **given: Any,
 ) -> None:
-    """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
+    """Run every case at or below each PATH with every agent, several times if requested, and report statistics.
+
+    NAME is a suite of the nearest viva.yaml, whose options are used unless they are given here.
+    """
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
     if watch:
         _watch(paths, resume, out, given)
@@ -217,7 +224,8 @@ def _check(
     """Check that the options are compatible."""
     if bool(paths) == (resume is not None):
         both = ", not both" if paths else ""
-        fail(f"viva suite: name case folders (viva suite cases/), or a suite to resume (--resume JOURNAL){both}.")
+        named = "name case folders (viva suite cases/), a suite of viva.yaml (viva suite --list)"
+        fail(f"viva suite: {named}, or a suite to resume (--resume JOURNAL){both}.")
     if repeats and resume is None:
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
@@ -239,13 +247,14 @@ def _watch(paths: tuple[str, ...], resume: Path | None, out: Path | None, given:
 def _new(
     paths: tuple[str, ...], out: Path | None, threshold: float, given: Mapping[str, Any]
 ) -> tuple[Path, SuiteRequest]:
-    folder = new_journal_folder(out, "suite")
+    folder = new_journal_folder(out, suite_in_use() or "suite")
     if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
-    request = SuiteRequest(command="suite", paths=paths, options=options, **chosen)
+    taken = taken_from_file()
+    request = SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, **chosen)
     try:
         narrowed = narrow(request, threshold, given["where"], given["failed_in"], given["changed_since"])
     except NothingChosen as nothing:

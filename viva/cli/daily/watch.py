@@ -16,6 +16,7 @@ import click
 from viva.cases import Case, CaseError
 from viva.cli.options import call_option
 from viva.cli.process import fail, run_async
+from viva.cli.project.used_file import typed_in
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.filters.expression import And, Expression, written
@@ -123,7 +124,8 @@ def _numbered(out: Path | None, number: int) -> list[str]:
 
 
 async def _run(words: Sequence[str]) -> None:
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "viva", *words)
+    # In the folder in which they were typed, which is not where a suite of `viva.yaml` works.
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "viva", *words, cwd=typed_in())
     try:
         await process.wait()
     except asyncio.CancelledError:

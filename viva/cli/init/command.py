@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -17,17 +19,22 @@ from viva.cases import load_case
 from viva.cli.init.openapi import agent_file
 from viva.cli.init.questions import answer
 from viva.cli.init.surroundings import FoundAddress, frameworks_here, look_at
-from viva.cli.init.texts import ADAPTER, ADAPTER_TEST, CASE
+from viva.cli.init.texts import ADAPTER, ADAPTER_TEST, CASE, PROJECT
+from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
 from viva.cli.init.written import try_once, write_files
 from viva.cli.process import fail, report_user_errors
+from viva.cli.project.used_file import nearest_project, read_found
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_NOT_SCORED
+from viva.project.finding import NAME, read_file
+from viva.project.trust import digest_of, trust
 from viva.records.text import one_line
 
 WORKFLOW = Path(".github/workflows/exams.yml")
 MODELS = (Path(__file__).with_name("github-actions.yml"), Path(__file__).parents[3] / "examples/ci/github-actions.yml")
 """The workflow where Viva is installed, and in its repository."""
 NOBODY = "example:careful"
+SUITE = "exams"
 force_option = click.option("--force", is_flag=True, help="Overwrite files that exist.")
 
 
@@ -136,16 +143,50 @@ def _write_case(folder: Path, task: str | None, expected: str | None, force: boo
 @_case_options
 @report_user_errors
 def suite(folder: Path | None, task: str | None, expected: str | None, agent: str | None, force: bool) -> None:
-    """Write a folder with two cases, and run both as a suite: every folder below it that holds a case belongs to it."""
+    """Write a folder with two cases, and a viva.yaml in which they are a suite with a gate; run it.
+
+    Every folder below FOLDER that holds a case belongs to the suite. A viva.yaml that exists stays as it is.
+    """
     folder = Path(answer(None if folder is None else str(folder), "Folder of the cases", "FOLDER", "cases"))
     _write_case(folder / "first", task, expected, force)
     _write_case(folder / "greeting", "Please greet me with the word Hello.", "Hello", force)
-    worked = _tried("suite", folder, agent)
-    _ended(worked, f"add cases: viva init case {folder / 'another'}", "viva docs suites", "viva init ci")
+    name = _write_project(folder, agent or NOBODY)
+    if name is None:
+        worked, run_it = _tried("suite", folder, agent), f"viva suite {shlex.quote(str(folder))}"
+    else:
+        worked, run_it = _tried("suite", folder, None, name), f"viva suite {name}"
+    _ended(
+        worked,
+        f"add cases: viva init case {folder / 'another'}",
+        f"run all: {run_it}",
+        f"viva init ci{f' --suite {name}' if name else ''}",
+    )
 
 
-def _tried(what: str, folder: Path, agent: str | None) -> bool:
+def _write_project(folder: Path, agent: str) -> str | None:
+    """Write a `viva.yaml`, which is trusted, because the user has just given all that is in it.
+
+    Returns:
+        The name of the suite; None if there is a file already.
+    """
+    file = Path(NAME)
+    if os.path.lexists(file):
+        click.echo(f"{file} exists, and stays as it is; a suite of these cases needs: cases: {folder}")
+        return None
+    name = next(each for each in (SUITE, f"all-{SUITE}", f"new-{SUITE}") if not os.path.lexists(each))
+    text = PROJECT.format(name=name, cases=_scalar(str(folder)), agent=_scalar(agent))
+    write_files({file: text}, force=False)
+    project = read_found(read_file(file))
+    with contextlib.suppress(SetupError):  # nothing can be remembered on this machine: Viva will ask
+        trust(project, digest_of(project))
+    return name
+
+
+def _tried(what: str, folder: Path, agent: str | None, name: str | None = None) -> bool:
     checked = try_once("viva", "cases", "check", str(folder))
+    if name is not None:
+        again = ("--trust", "--fail-under", "0", "--sandbox", "process", "--quiet")
+        return checked and try_once("viva", what, name, *again)
     # What is checked was written by Viva just now, so it needs no isolation.
     return checked and try_once(
         "viva", what, str(folder), "--agent", agent or NOBODY, "--sandbox", "process", "--quiet"
@@ -155,10 +196,16 @@ def _tried(what: str, folder: Path, agent: str | None) -> bool:
 @command.command("ci")
 @click.option("--agent", help="The agent that is tested, such as my_agent.py:MyAgent.")
 @click.option("--cases", help="The folder of the cases.")
+@click.option("--suite", "name", help="A suite of viva.yaml, which has all of this: the workflow is a few lines.")
 @force_option
 @report_user_errors
-def ci(agent: str | None, cases: str | None, force: bool) -> None:
+def ci(agent: str | None, cases: str | None, name: str | None, force: bool) -> None:
     """Write a workflow for GitHub Actions that runs a suite in every pull request."""
+    if name is not None:
+        if agent is not None or cases is not None:
+            raise SetupError("--suite names a suite of viva.yaml, which has the agent and the cases; omit the others.")
+        _write_short_workflow(name, force)
+        return
     model = next((file for file in MODELS if file.is_file()), None)
     if model is None:
         raise SetupError("the model of the workflow is not installed; it is on the page `viva docs ci`.")
@@ -177,6 +224,20 @@ def ci(agent: str | None, cases: str | None, force: bool) -> None:
         f"say in {WORKFLOW} where Viva comes from (its first line marked `yours`)",
         "commit it, and open a pull request",
         "viva docs ci",
+    )
+
+
+def _write_short_workflow(name: str, force: bool) -> None:
+    project = nearest_project()
+    if project is None or project.file.folder != Path.cwd().resolve():
+        raise SetupError(f"there is no {NAME} in this folder; `viva init suite` writes one.")
+    project.suite(name)
+    write_files({WORKFLOW: SHORT_WORKFLOW.format(name=name)}, force=force)
+    _ended(
+        True,
+        f"say in {WORKFLOW} where Viva comes from (the line marked `yours`)",
+        "install what the agent needs there, and name its secrets: `viva docs ci`",
+        "commit it, and open a pull request",
     )
 
 

@@ -50,3 +50,26 @@ scoring_points:
       replies = " ".join(each["agent"] for each in rounds)
       assert {expected} in replies, f"it said: {{replies[:200]}}"
 """
+PROJECT = """\
+# Suites by name: `viva suite {name}`. Every option of `viva suite` is a key; `viva docs viva-yaml` explains them.
+suites:
+  {name}:
+    cases: {cases}
+    agent: {agent}
+    fail_under: 0.9
+"""
+WORKFLOW = """\
+name: exams
+on: [push, pull_request]
+permissions: {{contents: read}}
+jobs:
+  exams:
+    runs-on: ubuntu-latest # has Docker, in which checks run
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.12"}}
+      - run: pip install "vivavoce @ git+https://github.com/OWNER/viva@COMMIT" # yours: where Viva comes from
+      - run: viva sandbox build
+      - run: viva suite {name} --trust
+"""

@@ -1,0 +1,128 @@
+"""What loads code, starts a program or sends something is named; everything else is free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viva.project.loaded_code import loaded_code, settings_files
+from viva.project.moved_paths import moved
+
+HERE = Path("/home/me/project")
+NAMED: list[tuple[str, Any, str]] = [
+    ("agents", ("my_agent.py:MyAgent",), "runs the code of my_agent.py:MyAgent"),
+    ("agents", ("package.module:Agent@.venv",), "runs the code of package.module:Agent@.venv"),
+    ("agents", ("cmd:rm -rf .",), "starts the program cmd:rm -rf ."),
+    ("agents", ("cmd+plain:./x",), "starts the program cmd+plain:./x"),
+    ("agents", ("acp:x",), "starts the program acp:x"),
+    ("agents", ("taskweaver:project",), "runs the code of taskweaver:project"),
+    ("agents", ("agent.yaml",), "starts the agent of the file agent.yaml"),
+    ("agents", ("http://host/v1#m",), "talks to http://host/v1#m, and sends it the key in VIVA_AGENT_API_KEY"),
+    ("agents", ("a2a:http://host",), "talks to a2a:http://host, and sends it the key in VIVA_AGENT_API_KEY"),
+    ("agents", ("someones_plugin:x",), "runs the code of someones_plugin:x"),
+    ("agents", ("Example:careful",), "runs the code of Example:careful"),
+    ("evaluators", ("scoring_points", "mine.py:Brevity(words=3)"), "imports mine.py:Brevity(words=3)"),
+    ("evaluators", ("brief(words=3),mine.py:Brevity",), "imports mine.py:Brevity"),
+    ("evaluators", ("a(b='x:y'),c:D",), "imports a(b='x:y'), c:D"),
+    ("match_arguments", "mine.py:same", "imports mine.py:same"),
+    ("sinks", ("jsonl:/etc/x",), "sends the completed runs to jsonl:/etc/x"),
+    ("sinks", ("webhook:https://host",), "sends the completed runs to webhook:https://host"),
+    ("model", "model.json", "loads the model in model.json"),
+    ("judge_model", ("openai:x", "model.yml"), "loads the model in model.yml"),
+    ("exam_review", "model.yaml", "loads the model in model.yaml"),
+    ("sandbox", "process", "runs the eval_code of its cases without a sandbox"),
+    ("allow_pre_command", True, "permits --allow-pre-command: commands and packages that its cases name"),
+    ("allow_source_dependencies", 1, "permits --allow-source-dependencies: commands and packages that its cases name"),
+    ("engine", "ray", "sends its work to a Ray cluster (engine ray)"),
+    ("ray_address", "host:1", "sends its work to a Ray cluster (ray_address host:1)"),
+    ("out", Path("../elsewhere"), "writes its journal to ../elsewhere"),
+    ("out", Path("/etc/x"), "writes its journal to /etc/x"),
+    ("an_option_of_tomorrow", 1, "sets an_option_of_tomorrow, of which nothing is known here"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value", "words"), NAMED)
+def test_what_loads_code_is_named(name: str, value: Any, words: str) -> None:
+    assert list(loaded_code({name: value}, HERE, {name: value})) == [words]
+
+
+FREE: list[tuple[str, Any]] = [
+    ("agents", ("example:careful", "replay:runs/x")),
+    ("evaluators", ("scoring_points", "exam", "brief(words=3)")),
+    ("match_arguments", "partial"),
+    ("model", "openai:gpt-4o-mini"),
+    ("exam_review", "judge"),
+    ("sandbox", "docker"),
+    ("allow_pre_command", False),
+    ("engine", "local"),
+    ("out", Path("runs/nightly")),
+    ("fail_under", ("0.9",)),
+    ("trials", 3),
+    ("personas", ("all",)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), FREE)
+def test_what_loads_nothing_is_free(name: str, value: Any) -> None:
+    assert list(loaded_code({name: value}, HERE, {name: value})) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, True),
+        ({"sandbox": "auto"}, True),
+        ({"sandbox": "docker"}, False),
+        ({"sandbox": "bwrap"}, False),
+        ({"judge": "model"}, False),
+        ({"sandbox": "process"}, False),  # typed: what comes from the file is named by itself
+    ],
+)
+def test_checks_of_the_files_cases_are_named_where_they_may_lack_a_sandbox(given: dict[str, Any], named: bool) -> None:
+    found = list(loaded_code({"paths": ("cases",)}, HERE, {"paths": ("cases",), **given}))
+    assert bool(found) is named
+    assert list(loaded_code({}, HERE, {"paths": ("typed",)})) == []
+
+
+def test_files_of_agents_and_models_are_settings_too() -> None:
+    values = {"agents": ("a.yaml", "b.py:B", "cmd:c.yaml"), "model": "m.json", "judge_model": ("openai:x", "n.yml")}
+    assert list(settings_files(values)) == ["a.yaml", "m.json", "n.yml"]
+
+
+MOVED: list[tuple[str, Any, Any]] = [
+    ("agents", ("mine.py:A",), ("sub/mine.py:A",)),
+    ("agents", ("mine.py:A@env",), ("sub/mine.py:A@sub/env",)),
+    ("agents", ("package.module:A@env",), ("package.module:A@sub/env",)),
+    ("agents", ("package.module:A",), ("package.module:A",)),
+    ("agents", ("agent.yaml",), ("sub/agent.yaml",)),
+    ("agents", ("http://host/x.yaml#m",), ("http://host/x.yaml#m",)),
+    ("agents", ("cmd:python mine.py --in=mine.py env",), ("cmd:python sub/mine.py --in=sub/mine.py env",)),
+    ("agents", ("replay:journal#run-1",), ("replay:sub/journal#run-1",)),
+    ("agents", ("/abs/mine.py:A",), ("/abs/mine.py:A",)),
+    ("evaluators", ("exam,mine.py:B(x='a,b')",), ("exam,sub/mine.py:B(x='a,b')",)),
+    ("match_arguments", "mine.py:same", "sub/mine.py:same"),
+    ("match_arguments", "exact", "exact"),
+    ("sinks", ("jsonl:new/file.jsonl", "mine.py:S:x", "otel"), ("jsonl:sub/new/file.jsonl", "sub/mine.py:S:x", "otel")),
+    ("model", "model.json", "sub/model.json"),
+    ("model", "openai:x", "openai:x"),
+    ("paths", ("cases/", "echo"), ("sub/cases/", "echo")),
+    ("baseline", "journal", "sub/journal"),
+    ("examiner", "replay:journal", "replay:sub/journal"),
+    ("examiner", "script", "script"),
+    ("out", Path("new"), Path("sub/new")),
+    ("label_files", (Path("labels.jsonl"),), (Path("sub/labels.jsonl"),)),
+    ("names", ("cases",), ("cases",)),
+    ("trials", 3, 3),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), MOVED)
+def test_a_path_means_the_same_file_in_another_folder(name: str, value: Any, expected: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "sub"
+    for each in ("journal", "cases", "env"):
+        (folder / each).mkdir(parents=True)
+    (folder / "mine.py").touch()
+    assert moved({name: value}, folder, tmp_path) == {name: expected}
+    assert moved({name: value}, tmp_path, tmp_path) == {name: value}
