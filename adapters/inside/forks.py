@@ -22,6 +22,7 @@ from .wire import receive_rest
 
 MARK = b"VIVA_CHILD="
 MARK_LENGTH = 24
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random")
 
 
@@ -52,6 +53,8 @@ def why_not(before: set[int]) -> str:
         return f"its import left {threads - 1} threads running"
     if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
         return "its import handles the ends of processes"
+    if any(signal.getitimer(which)[0] for which in _TIMERS):
+        return "its import set a timer, which forks do not have"
     if children() or children(os.getppid()) != [os.getpid()]:  # a daemon is a child of the supervisor
         return "its import left processes running"
     opened = [_target(number) for number in sorted(open_descriptors() - before)]

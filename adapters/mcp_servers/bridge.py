@@ -2,12 +2,15 @@
 
 It passes messages between its standard input and output and the server's URL, and ends with its input.
 
-    python -I bridge.py URL
+    python -I bridge.py FILE
+
+The URL is in a file that only its owner can read, because every user of the machine can read a program's arguments.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -35,4 +38,4 @@ async def _pass(source: Any, target: Any) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, sys.argv[1])
+    anyio.run(main, Path(sys.argv[1]).read_text(encoding="utf-8"))

@@ -122,12 +122,24 @@ class _Running:
             self._urls.append(await self._serve(upstream))
         offered = self._offered
         offered.config = [
-            {"name": each.server.name, "url": url, "command": sys.executable, "args": ["-I", BRIDGE, url]}
+            {
+                "name": each.server.name,
+                "url": url,
+                "command": sys.executable,
+                "args": ["-I", BRIDGE, self._file_with(url)],
+            }
             for each, url in zip(self._upstreams, self._urls, strict=True)
         ]
         offered.tools = [tool for each in self._upstreams for tool in each.tools]
         offered.names = {each.server.name: [tool["name"] for tool in each.tools] for each in self._upstreams}
         offered.relays = self._relays
+
+    def _file_with(self, url: str) -> str:
+        """Write a URL, whose token is secret, into a file that only this user can read."""
+        descriptor, name = tempfile.mkstemp(prefix="address-", dir=self._folder)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(url)
+        return name
 
     async def _serve(self, upstream: Upstream) -> str:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -20,7 +20,7 @@ def read_path(text: str) -> tuple[str | int, ...]:
     """Return the keys and indices of a path. A leading `$`, as in JSONPath, stands for the whole.
 
     Raises:
-        PathFault: it is no path.
+        PathFault: it is not a path.
     """
     place = 1 if text.startswith("$") else 0
     parts: list[str | int] = []

@@ -32,7 +32,7 @@ def compiled(pattern: str, ignore_case: bool = False, whole: bool = False) -> Ca
     """Return a function that tells whether a text without lone surrogates matches.
 
     Raises:
-        PatternFault: it is no regular expression of this engine, or too large.
+        PatternFault: it is not a regular expression of this engine, or too large.
     """
     return _compiled(pattern, ignore_case, whole)
 

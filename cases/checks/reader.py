@@ -74,7 +74,7 @@ def check_of(form: Mapping[str, Any]) -> CheckNode:
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, CheckMistake):
             raise
-        raise CheckMistake([(f"it is no JSON: {error}", ())]) from error
+        raise CheckMistake([(f"it is not JSON: {error}", ())]) from error
 
 
 @lru_cache(maxsize=4096)

@@ -151,7 +151,7 @@ def _file(check: FileCheck) -> str:
 def _limit(check: LimitCheck, over: CheckScope | None) -> str:
     place = place_words(over, _PLACES, " in round {}")
     if check.figure == "rounds":
-        return f"the conversation has at most {check.most:g} rounds"
+        return f"the conversation has at most {_counted(f'{check.most:g}', 'round')}"
     if check.figure == "seconds":
         return f"the agent takes at most {check.most:g} seconds{place}"
     return f"the agent costs at most {check.most:g} US dollars{place}"
@@ -161,7 +161,7 @@ def _action(check: ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck, pla
     seen = ", as the environment recorded" if check.environment else ""
     if isinstance(check, StepsCheck):
         kind = f" of the kind {check.kind}" if check.kind else ""
-        return f"the agent takes {range_words(check.allowed)} steps{kind}{place}{seen}"
+        return f"the agent takes {_counted(range_words(check.allowed), 'step')}{kind}{place}{seen}"
     if isinstance(check, ToolOrderCheck):
         others = ", and no others" if check.exact else ""
         return f"the agent calls {', then '.join(map(_quoted, check.tools[:MOST_NAMED]))}{others}{place}{seen}"
@@ -198,6 +198,10 @@ def _distance(check: SimilarCheck) -> str:
     if check.distance_at_most is not None:
         return f"at most {check.distance_at_most} edits from {_quoted(check.to)}"
     return f"similar to {_quoted(check.to)} by at least {100 * (check.at_least or 0):g} %"
+
+
+def _counted(number: str, noun: str) -> str:
+    return f"{number} {noun}" if number.rpartition(" ")[2] == "1" else f"{number} {noun}s"
 
 
 def value_words(value: Any) -> str:

@@ -24,7 +24,7 @@ from viva.records.usage import round_usage
 from viva.records.verdict import Evidence, Label
 
 CALL_COST = 20
-"""As how many characters a call counts that is looked at."""
+"""As how many characters a call counts that is inspected."""
 LONGEST_ARGUMENTS = 50_000
 """Maximum number of characters of arguments that are written as text."""
 MOST_NAMED = 8
@@ -42,10 +42,10 @@ def check_action(
         return unknown(conversation.unread)
     made = _made(check, conversation, place)
     if not allowance.spend(CALL_COST * len(made)):
-        return unknown(f"{counted(len(made), 'step')}, more than are looked at")
+        return unknown(f"{counted(len(made), 'step')}, more than are inspected")
     found = _KINDS[type(check)](check, conversation, place, made)
     if conversation.steps_cut and (place is None or found.label is not Label.MISS):
-        return unknown(f"{found.got}; there are more steps than are looked at")
+        return unknown(f"{found.got}; there are more steps than are inspected")
     return found
 
 

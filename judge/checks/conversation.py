@@ -12,7 +12,7 @@ from viva.records.trajectory import UNREAD, trajectory_steps
 from viva.records.transcript import LIVE, SERVERS, Round, Step, Transcript
 
 MOST_STEPS = 1_000
-"""Maximum number of steps of a conversation that checks look at."""
+"""Maximum number of steps of a conversation that checks inspect."""
 
 
 class CheckedConversation:
@@ -67,7 +67,7 @@ class CheckedConversation:
 
     @cached_property
     def steps_cut(self) -> bool:
-        """Whether there are more steps than checks look at."""
+        """Whether there are more steps than checks inspect."""
         return sum(len(each.steps) for each in self.transcript.rounds) > MOST_STEPS
 
     @cached_property

@@ -28,7 +28,7 @@ CHECK_COST = 200
 """As how many characters each check counts that is made in each round."""
 MOST_GOT = 3
 """Maximum number of findings that are told of several checks."""
-CUT = "only the first part of what there is was looked at"
+CUT = "only the first part of what there is was inspected"
 Place = int | Literal["usual", "conversation"]
 """Where a check is made: in the round at a place, in the whole conversation, or where its kind usually is."""
 
@@ -51,7 +51,7 @@ def evaluate_check(node: CheckNode, conversation: CheckedConversation, round_num
 
 
 class _Run:
-    """One evaluation, with what it may still look at."""
+    """One evaluation, with what it may still inspect."""
 
     def __init__(self, conversation: CheckedConversation) -> None:
         self._conversation = conversation
@@ -99,7 +99,7 @@ class _Run:
         if isinstance(check, NegatedCheck):
             return _opposite(self.node(check.check, place))
         if not self.allowance.spend(CHECK_COST):
-            return unknown("not looked at")
+            return unknown("not inspected")
         if isinstance(check, FileCheck):
             return self._file(check)
         if isinstance(check, ActionCheck):
@@ -132,7 +132,7 @@ class _Run:
 
     def _file_text(self, check: TextCheck, content: WrittenText, path: str) -> CheckFound:
         if not self.allowance.spend(CHECK_COST):
-            return unknown("not looked at")
+            return unknown("not inspected")
         return _with_quote(check_text(check, content, self.allowance), f"{FILE}{path}")
 
     def _combined(self, check: CombinedCheck, place: Place) -> CheckFound:

@@ -46,7 +46,7 @@ def read_named(workspace: Path, path: str) -> NamedFile:
             os.close(opened)
     whole = len(content) <= MOST_READ
     words = f"a file of {in_words(max(size, len(content)))}"
-    # Half a character at the end of what was read is no fault of the agent's.
+    # Half a character at the end of what was read is not the fault of the agent's.
     text = content[:MOST_READ].decode("utf-8", "replace" if whole else "ignore")
     return NamedFile(words, WrittenText(text, whole))
 

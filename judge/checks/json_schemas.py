@@ -61,7 +61,7 @@ class _Looks:
         """
         self._left -= looks
         if self._left < 0:
-            raise SchemaTooMuch(f"with more than {MOST_LOOKS:,} values to look at")
+            raise SchemaTooMuch(f"with more than {MOST_LOOKS:,} values to inspect")
 
 
 Schema = dict[str, Any]

@@ -18,7 +18,7 @@ from viva.records.verdict import Label
 _PARSED = 2.0
 """What a character counts that is parsed."""
 MOST_FOUND = 20
-"""Maximum number of JSON values in one text that are looked at."""
+"""Maximum number of JSON values in one text that are inspected."""
 MOST_BROKEN = 100
 """Maximum number of brackets in one text that begin no JSON."""
 MOST_LEVELS = 60
@@ -29,7 +29,7 @@ _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
 
 
 class JsonTooMuch(ValueError):
-    """A text holds more than is looked at; the message says what."""
+    """A text holds more than is inspected; the message says what."""
 
 
 def check_json(check: JsonCheck, given: WrittenText, allowance: Allowance) -> FoundInText:
@@ -138,7 +138,7 @@ class _NoConstant(ValueError):
 
 
 def _no_constant(name: str) -> Any:
-    raise _NoConstant(f"{name} is no JSON")
+    raise _NoConstant(f"{name} is not JSON")
 
 
 def _shown(value: Any) -> str:

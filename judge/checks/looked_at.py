@@ -29,7 +29,7 @@ class FoundInText:
     """What a check found in one text."""
 
     label: Label
-    """`hit`, `miss`, or `unsure` if not enough was looked at."""
+    """`hit`, `miss`, or `unsure` if not enough was inspected."""
     got: str
     """What there is, in words or as an excerpt."""
     quote: str = ""
@@ -37,7 +37,7 @@ class FoundInText:
 
 
 class Allowance:
-    """Counts how many characters a check may still look at."""
+    """Counts how many characters a check may still inspect."""
 
     def __init__(self, left: float = MOST_CHARACTERS) -> None:
         self._left = left
@@ -51,12 +51,12 @@ class Allowance:
         return self._left >= 0
 
     def look(self, given: WrittenText, cost: float = 1.0, most: int = MOST_CHARACTERS) -> tuple[str, bool]:
-        """Return the beginning of a text that may be looked at, and whether that is all of it.
+        """Return the beginning of a text that may be inspected, and whether that is all of it.
 
         Args:
             given: The text.
             cost: What a character counts.
-            most: Maximum number of characters that may be looked at.
+            most: Maximum number of characters that may be inspected.
         """
         room = max(0, min(most, int(self._left / cost)))
         shown = given.text if len(given.text) <= room else given.text[:room]
@@ -89,8 +89,8 @@ def decided(fulfilled: bool, *, whole: bool, final: bool) -> Label:
     """Return the label of a check of a text.
 
     Args:
-        fulfilled: Whether what was looked at fulfils it.
-        whole: Whether all of the text was looked at.
+        fulfilled: Whether what was inspected fulfils it.
+        whole: Whether all of the text was inspected.
         final: Whether nothing in the rest could change that.
     """
     if not whole and not final:

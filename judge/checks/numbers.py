@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST_NUMBERS = 200
-"""Maximum number of numbers in one text that are looked at."""
+"""Maximum number of numbers in one text that are inspected."""
 LONGEST_NUMBER = 60
 """Maximum number of characters of a number."""
 _SPACES = "'\u2019\u00a0\u202f"

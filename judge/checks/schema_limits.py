@@ -1,4 +1,4 @@
-"""The keywords of a JSON Schema that look at a value and at nothing inside of it."""
+"""The keywords of a JSON Schema that inspect a value and at nothing inside of it."""
 
 from __future__ import annotations
 

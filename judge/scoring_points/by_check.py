@@ -57,7 +57,7 @@ def _prepared(form: Mapping[str, Any]) -> PreparedCheck:
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, CheckMistake):
             raise
-        raise CheckMistake([(f"it is no JSON: {error}", ())]) from error
+        raise CheckMistake([(f"it is not JSON: {error}", ())]) from error
 
 
 @lru_cache(maxsize=4096)

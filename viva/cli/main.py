@@ -32,6 +32,7 @@ COMMANDS = {
     "calibrate": ("viva.cli.commands.calibrate", "Show how far raters agree, and a judge with people."),
     "cases": ("viva.cli.commands.cases", "List the bundled cases, or check and lint case folders."),
     "import": ("viva.cli.commands.import_cases", "Make cases of other tools' cases, datasets and results."),
+    "export": ("viva.cli.commands.export_cases", "Write cases and conversations for other tools."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "docs": ("viva.cli.commands.docs", "Print or search the pages of documentation."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),

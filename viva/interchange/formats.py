@@ -50,6 +50,13 @@ class Format:
 
 
 FORMATS = (
+    Format("inspect", "viva.interchange.inspect_ai.importer", "Datasets and logs of Inspect AI."),
+    Format("harbor", "viva.interchange.harbor.importer", "Tasks of Harbor: folders with a task.toml."),
+    Format("adk", "viva.interchange.adk.importer", "Eval sets of Google's ADK, with their test_config.json."),
+    Format("tau2", "viva.interchange.tau2.importer", "Tasks of tau2-bench."),
+    Format("pydantic-evals", "viva.interchange.pydantic_evals.importer", "Datasets of pydantic-evals."),
+    Format("deepeval", "viva.interchange.deepeval.importer", "Goldens of DeepEval: JSON, JSON Lines and CSV."),
+    Format("openai-evals", "viva.interchange.openai_evals.importer", "Samples and registry files of openai/evals."),
     Format(
         "promptfoo",
         "viva.interchange.promptfoo.importer",

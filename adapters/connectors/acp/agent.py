@@ -81,7 +81,8 @@ class AcpAgent(ConnectedAgent):
         """Start the agent's program, and agree with it on the protocol."""
         folder = Path(str(self.workspace)).absolute()
         self._client = client = SessionClient(folder, self._policy, self._log, self.environment)
-        start = ProgramStart(self.setting.command.program, self.setting.command.words, str(folder), {})
+        command = self.setting.command
+        start = ProgramStart(command.program, command.words, str(folder), self.setting.variables)
         self._connection = await AgentConnection.start(start, self.setting.memory_mb, self._handle)
         self._session = AcpSession(self._connection, client, self.setting, folder)
         await self._session.initialize()

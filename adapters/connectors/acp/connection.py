@@ -10,6 +10,7 @@ from typing import Any
 
 from acp.connection import Connection
 from acp.exceptions import RequestError
+from acp.meta import CLIENT_METHODS
 
 from viva.adapters.connectors.acp.messages import Messages
 from viva.adapters.connectors.child.program import Program
@@ -26,6 +27,8 @@ EXIT_SECONDS = 1.0
 AUTH_REQUIRED = -32000
 """The protocol's code of the error that asks for authentication."""
 SHOWN = 1000
+LARGE = frozenset({CLIENT_METHODS["fs_read_text_file"], CLIENT_METHODS["terminal_output"]})
+"""The methods whose answers can be large."""
 
 Handler = Callable[[str, Any, bool], Awaitable[Any]]
 
@@ -44,7 +47,8 @@ class AgentConnection:
     def __init__(self, program: Program, handler: Handler) -> None:
         self._program = program
         self._messages = Messages(program)
-        self._connection = Connection(handler, self._messages)
+        self._handler = handler
+        self._connection = Connection(self._handle, self._messages)
         self._shown = False
         """Whether the agent has answered anything."""
 
@@ -63,6 +67,12 @@ class AgentConnection:
             AgentError: its file cannot be run.
         """
         return cls(await Program.run(start, memory_mb), handler)
+
+    async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
+        if is_notification or method not in LARGE:
+            return await self._handler(method, params, is_notification)
+        async with self._messages.large_answer():
+            return await self._handler(method, params, is_notification)
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a request and return its result.

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from viva.adapters.connectors.acp.keys import AcpKeys, AcpSetting
 from viva.adapters.connectors.agent_file import AgentFile, ConnectorKeys
 from viva.adapters.connectors.command.command_line import read_command
+from viva.adapters.connectors.command.variables import read_variables
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.machine import MORE_THREADS
@@ -54,7 +55,7 @@ class AcpConnector:
         if importlib.util.find_spec("acp") is None:
             raise file.mistake(f"the package agent-client-protocol is missing; install it: {INSTALL}", "connector")
         command = read_command(file.keys.command, file.folder, lambda words: file.mistake(words, "command"))
-        setting = AcpSetting(command, file.keys, memory_mb)
+        setting = AcpSetting(command, file.keys, read_variables(file, file.keys.environment), memory_mb)
         return _agent(file, setting, _look(file, setting))
 
 

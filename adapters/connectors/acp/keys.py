@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,6 +25,8 @@ class AcpKeys(ConnectorKeys):
     """The id of the mode that each session is put into."""
     options: dict[str, str | bool] = Field(default_factory=dict)
     """Values of options of each session, such as `model`, by the ids that the agent gives them."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Variables to set; `${NAME}` stands for a variable of Viva's environment. Paths are relative to the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,5 +35,7 @@ class AcpSetting:
 
     command: CommandLine
     keys: AcpKeys = field(repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Environment variables to set for the agent's program."""
     memory_mb: int | None = None
     """Maximum address space of each of its processes, in MiB."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from viva.adapters.connectors.child.program import Program
@@ -20,7 +22,11 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_STRAY = 100
 """Maximum number of lines on stdout that are not messages. The protocol forbids them, yet launchers print some."""
 MOST_OPEN = 256
-"""Maximum number of an agent's requests that are not answered yet: an agent may send them faster than it reads."""
+"""Maximum number of an agent's requests whose answers are not sent yet: it may send them faster than it reads."""
+MOST_OPEN_BYTES = 128 * 1024 * 1024
+"""Maximum size of these requests together."""
+MOST_UNREAD = 1024 * 1024
+"""Number of bytes of answers that the agent has not read, beyond which no further large answer is made."""
 SHOWN = 300
 PART = 1 << 18
 
@@ -36,7 +42,17 @@ class Messages:
         self._closed = False
         self._asked = 0
         """Number of requests that were sent to the agent; they are numbered from 0."""
-        self._open = 0
+        self._open: dict[str | int | None, list[int]] = {}
+        """The sizes of the agent's requests that are not answered yet, by their ids."""
+        self._sending = asyncio.Lock()
+        """Held while a message is written: a long one is written in several parts, and no other may come between."""
+        self._unsent = memoryview(b"")
+        """The rest of the line that is being sent."""
+        self._answering = asyncio.Lock()
+        self._unread = 0
+        """Number of bytes of messages that the agent has not read yet."""
+        self._read_on = asyncio.Event()
+        """Set whenever the agent has read a message."""
         self._received = bytearray()
         self._searched = 0
         """Number of received bytes without the end of a line."""
@@ -52,11 +68,36 @@ class Messages:
         Raises:
             OSError: it no longer reads.
         """
-        if "method" not in message:
-            self._open -= 1
-        elif "id" in message:
-            self._asked += 1
-        await self._program.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        self._unread += len(line)
+        try:
+            # Requests are answered concurrently, and an answer may be larger than the pipe. The rest of a line whose
+            # sender was cancelled in the middle is sent before the next line.
+            async with self._sending:
+                if "method" in message and "id" in message:
+                    self._asked += 1
+                self._unsent = memoryview(bytes(self._unsent) + line)
+                while rest := self._program.write_now(self._unsent):
+                    self._unsent = rest
+                    await self._program.writable()
+                self._unsent = rest
+        finally:
+            self._unread -= len(line)
+            self._read_on.set()
+            if "method" not in message:
+                self._close_request(message.get("id"))
+
+    @asynccontextmanager
+    async def large_answer(self) -> AsyncIterator[None]:
+        """Make one large answer at a time, and only when the agent has read the earlier ones.
+
+        An agent may ask for files faster than it reads them, and each answer takes memory until it has been read.
+        """
+        async with self._answering:
+            while self._unread > MOST_UNREAD:
+                self._read_on.clear()
+                await self._read_on.wait()
+            yield
 
     async def receive(self) -> dict[str, Any] | None:
         """Return the agent's next message; None if it sends no more, has broken the protocol (`fault`), or is closed.
@@ -75,7 +116,7 @@ class Messages:
             except UnfitJson as error:
                 self.fault = f"it sent a message that cannot be read ({error}): {_shown(line)}"
                 return None
-            if wrong := self._wrong(message):
+            if wrong := self._wrong(message, len(line)):
                 self.fault = f"it sent an invalid JSON-RPC message ({wrong}): {_shown(line)}"
                 return None
             return None if self._closed else dict(message)
@@ -113,7 +154,7 @@ class Messages:
             first = "; ".join(self.stray[:3])
             self.fault = f"it printed {counted(len(self.stray), 'line')} that are not messages of the protocol: {first}"
 
-    def _wrong(self, message: Any) -> str | None:
+    def _wrong(self, message: Any, size: int) -> str | None:
         """Return what is wrong with a message; None if the connection can process it."""
         number = message.get("id")
         if "method" in message:
@@ -122,9 +163,7 @@ class Messages:
             if "id" in message:
                 if isinstance(number, bool) or not isinstance(number, str | int | None):
                     return "its id is neither text nor a whole number"
-                self._open += 1
-                if self._open > MOST_OPEN:
-                    return f"more than {MOST_OPEN} of its requests are open"
+                return self._open_request(number, size)
             return None
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < self._asked:
             return "it answers no request"
@@ -134,6 +173,22 @@ class Messages:
                 return "its error is not an object with a message"
             return None
         return None if "result" in message else "it has neither a method, a result nor an error"
+
+    def _open_request(self, number: str | int | None, size: int) -> str | None:
+        """Note a request that is to be answered; return what is wrong if too much is open."""
+        self._open.setdefault(number, []).append(size)
+        sizes = [each for same in self._open.values() for each in same]
+        if len(sizes) > MOST_OPEN:
+            return f"more than {MOST_OPEN} of its requests are open"
+        if sum(sizes) > MOST_OPEN_BYTES:
+            return f"its open requests have more than {MOST_OPEN_BYTES // 1024**2} MiB"
+        return None
+
+    def _close_request(self, number: str | int | None) -> None:
+        if sizes := self._open.get(number):
+            sizes.pop()
+            if not sizes:
+                del self._open[number]
 
 
 def _shown(line: bytes) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -117,7 +119,7 @@ class AcpSession:
         """Continue from what `save` returned, in a session of its own if the agent can fork.
 
         Raises:
-            NotImplementedError: the agent offers no way to do so.
+            NotImplementedError: the agent offers no way to do so, or would go on in the folder of the stored session.
             AgentError: it refuses.
         """
         stored, prompts = state.get("session"), state.get("prompts")
@@ -125,7 +127,9 @@ class AcpSession:
             raise AgentError("the state is not one of a session of the Agent Client Protocol")
         request = {"sessionId": stored, **self._place()}
         if self._offers("sessionCapabilities", "fork"):
-            await self._enter(await self._ask("session_fork", request))
+            forked = await self._ask("session_fork", request)
+            await self._check_folder(forked.get("sessionId"))
+            await self._enter(forked)
         elif self._offered.get("loadSession") is True:
             # Its history is repeated in updates, which are not the agent's reply to anything.
             before, self._client.session, self._client.user_messages = self._client.session, None, 0
@@ -145,6 +149,21 @@ class AcpSession:
             if error.code not in NOT_THERE:
                 raise
             raise NotImplementedError from error  # some agents keep sessions only for the folder they were in
+
+    async def _check_folder(self, session: object) -> None:
+        """Check where a forked session is: some agents leave it in the folder of the original, whatever they are asked.
+
+        There it would work in the files of another run, if that folder is still there.
+        """
+        if not self._offers("sessionCapabilities", "list"):
+            return
+        with contextlib.suppress(RefusedRequest):
+            # Without a folder in the request, because agents that are asked for those in a folder may name that folder.
+            listed = (await self._ask("session_list", {})).get("sessions")
+            found = [each for each in listed or () if isinstance(each, Mapping) and each.get("sessionId") == session]
+            folders = {os.path.realpath(each["cwd"]) for each in found if isinstance(each.get("cwd"), str)}
+            if folders - {os.path.realpath(self._folder)}:
+                raise NotImplementedError
 
     async def _enter(self, answer: Mapping[str, Any]) -> None:
         session = answer.get("sessionId")

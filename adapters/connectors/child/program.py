@@ -81,9 +81,14 @@ class Program(SupervisedProcess):
             OSError: it has closed its stdin.
         """
         rest = self.write_now(content)
-        while rest and self._in is not None:
-            await self._ready(self._in, writing=True)
+        while rest:
+            await self.writable()
             rest = self.write_now(rest)
+
+    async def writable(self) -> None:
+        """Wait until more fits into the pipe or the terminal. Only one task may wait for it at a time."""
+        if self._in is not None:
+            await self._ready(self._in, writing=True)
 
     def write_now(self, content: bytes | memoryview) -> memoryview:
         """Write as much as fits into the pipe or the terminal now; return the rest.

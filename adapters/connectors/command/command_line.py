@@ -47,7 +47,7 @@ def read_command(command: str | Sequence[str], folder: Path, mistake: Callable[[
     if any("\0" in word for word in words):
         raise mistake("a NUL character cannot be part of a command")
     program = _find(words[0], folder, mistake)
-    paths = [_absolute(word, folder) for word in words[1:]]
+    paths = [absolute(word, folder) for word in words[1:]]
     files = [path for path in paths if os.path.isabs(path) and os.path.isfile(path)]
     own = files[0] if files else program if "/" in words[0] else None
     return CommandLine(program, (words[0], *paths), own)
@@ -84,7 +84,13 @@ def _find(name: str, folder: Path, mistake: Callable[[str], SetupError]) -> str:
     return str(file)
 
 
-def _absolute(word: str, folder: Path) -> str:
+def absolute(word: str, folder: Path) -> str:
+    """Return a word as an absolute path if it is the path of an existing file or folder, or else unchanged.
+
+    Args:
+        word: The word, or an option with a value (`--config=my/file`).
+        folder: The folder to which paths are relative.
+    """
     option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
     if "/" not in value and "." not in value:
         return word

@@ -14,6 +14,7 @@ from viva.adapters.connectors.command.json_lines import JsonLinesAgent
 from viva.adapters.connectors.command.keys import JSON, JSON_KEYS, PLAIN, PLAIN_KEYS, CommandKeys
 from viva.adapters.connectors.command.plain import TerminalAgent
 from viva.adapters.connectors.command.program_agent import ProgramAgent, ProgramPlan
+from viva.adapters.connectors.command.variables import read_variables
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.errors import SetupError
 
@@ -48,7 +49,7 @@ class CommandConnector:
         keys = file.keys
         _check_mode(file)
         line = read_command(keys.command, file.folder, lambda words: file.mistake(f"{words}.", "command"))
-        variables = {name: file.expanded(value, "environment", name) for name, value in keys.environment.items()}
+        variables = read_variables(file, keys.environment)
         plan = ProgramPlan(line.program, line.words, keys, _folder(file), variables, memory_mb)
         kind: type[ProgramAgent] = TerminalAgent if keys.mode == PLAIN else JsonLinesAgent
         factory = type(kind.__name__, (kind,), {"plan": plan})
@@ -68,9 +69,6 @@ def _check_mode(file: AgentFile[CommandKeys]) -> None:
             raise file.mistake(f"prompt is not a regular expression: {error}.", "prompt") from None
         if re.search(f"(?:{keys.prompt})\\Z", "") is not None:
             raise file.mistake("prompt matches an empty text, so that every reply would end at once.", "prompt")
-    for name, value in keys.environment.items():
-        if not name or "=" in name or "\0" in name + value:
-            raise file.mistake(f"{name!r} cannot be the name of a variable, or its value has a NUL.", "environment")
 
 
 def _folder(file: AgentFile[CommandKeys]) -> str | None:

@@ -26,7 +26,7 @@ class CommandKeys(ConnectorKeys):
     folder: str | None = None
     """The folder in which the program runs, relative to the file; the default is the run's workspace."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """Variables to set; `${NAME}` stands for a variable of Viva's environment."""
+    """Variables to set; `${NAME}` stands for a variable of Viva's environment. Paths are relative to the file."""
     close_seconds: float = Field(default=5.0, ge=0, le=10)
     """How long the program may take to end when its input has ended, before it gets SIGTERM."""
     hello: bool = False

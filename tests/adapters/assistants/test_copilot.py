@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,15 @@ from viva.recordings.events.copilot import _READERS
 pytest.importorskip("copilot")
 # The SDK does not close the pipes of a process that has ended; they are closed with its objects.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def pipes_are_closed() -> Iterator[None]:
+    """Collect those objects while their warnings are ignored, not in the middle of another module's test."""
+    yield
+    gc.collect()
+
+
 WRITE = {"command": "echo 42 > a.txt; cat a.txt", "description": "Write"}
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import stat
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -309,6 +310,17 @@ async def opened(raw: httpx.AsyncClient, url: str) -> dict[str, str]:
     session = {"mcp-session-id": answer.headers["mcp-session-id"]}
     await post(raw, url, {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
     return session
+
+
+async def test_only_the_user_can_read_the_secret_address(tmp_path: Path) -> None:
+    async with offered(tmp_path / "case") as (made, _):
+        (one,) = made.config
+        (file,) = [Path(word) for word in one["args"] if Path(word).suffix != ".py" and Path(word).is_file()]
+        token = one["url"].split("/")[3]
+        assert token not in " ".join([one["command"], *one["args"]])
+        assert token in file.read_text()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not file.exists()
 
 
 async def test_a_raw_client_calls_as_the_protocol_says(tmp_path: Path) -> None:

@@ -117,8 +117,10 @@ async def test_a_secret_that_a_command_prints_is_in_no_message(
 
 
 async def test_what_a_server_prints_that_a_command_leaves_behind_fills_no_disk(tmp_path: Path) -> None:
-    server = "yes & echo $! > pid"
-    await run_pre_commands(case_with(tmp_path / "exam", f"{server}; head -c 5000000 /dev/zero > /dev/null"))
+    # It begins to print without end only afterwards: a command itself may print no more than 64 MiB.
+    server = "(echo started; until [ -e left ]; do sleep 0.01; done; exec yes) & echo $! > pid"
+    await run_pre_commands(case_with(tmp_path / "exam", server))
+    (tmp_path / "left").touch()
     pid = (tmp_path / "pid").read_text().strip()
     try:
         output = Path(f"/proc/{pid}/fd/1")

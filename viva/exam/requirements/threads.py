@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
+import contextlib
+import time
 from collections.abc import Iterable
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
@@ -17,6 +19,8 @@ POOL = 2
 OF_A_RUN = {"python": 1, "example": 0, "replay": 0, "http": 0, "child": 4, "cmd": 4}
 """Threads and processes of one conversation, by the kind of connector; a plugin's connector counts as the largest."""
 OF_A_SANDBOX = 4
+END_SECONDS = 1.0
+"""Maximum time that the threads have to end which were started to see how many there may be."""
 
 
 def check_threads(options: Options, agents: Iterable[LoadedAgent], *, sandbox: bool) -> None:
@@ -53,17 +57,21 @@ def check_threads(options: Options, agents: Iterable[LoadedAgent], *, sandbox: b
 
 
 def _started(number: int) -> int:
-    """Start so many threads at the same time, or as many as the system allows; return how many that are."""
-    over, threads = threading.Event(), []
-    try:
-        for _ in range(number):
-            thread = threading.Thread(target=over.wait, daemon=True)
-            thread.start()
-            threads.append(thread)
-    except (RuntimeError, MemoryError):
-        pass
-    finally:
-        over.set()
-    for thread in threads:
-        thread.join()
-    return len(threads)
+    """Start so many threads at the same time, or as many as the system allows; return how many that are.
+
+    `threading.Thread.start` would wait forever for a thread that has no memory to begin with.
+    """
+    over, count, ended = _thread.allocate_lock(), 0, list[int]()
+
+    def run(place: int) -> None:
+        with over:
+            ended.append(place)
+
+    with over, contextlib.suppress(RuntimeError, MemoryError):
+        for place in range(number):
+            _thread.start_new_thread(run, (place,))
+            count += 1
+    until = time.monotonic() + END_SECONDS
+    while len(ended) < count and time.monotonic() < until:
+        time.sleep(0.001)
+    return count

@@ -66,7 +66,7 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
         config: As AutoGen's client takes it.
         """
         super().__init__(**{**config, "http_client": ChatHttp()})
-        _send_messages_as_they_are(self._client.chat.completions)
+        _send_messages_as_they_are(self._client)
 
     @property
     def address(self) -> str:
@@ -99,15 +99,19 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
         return ""
 
 
-def _send_messages_as_they_are(completions: Any) -> None:
+def _send_messages_as_they_are(client: Any) -> None:
     """Keep the SDK from looking at each value of all earlier messages, on the event loop, in each round."""
-    create = completions.create
+    # AutoGen calls `parse` for answers that have a schema.
+    for completions, name in ((client.chat.completions, "create"), (client.beta.chat.completions, "parse")):
+        setattr(completions, name, _with_messages_in_the_body(getattr(completions, name)))
 
-    async def create_with(*, messages: Any, extra_body: Any = None, **arguments: Any) -> Any:
+
+def _with_messages_in_the_body(method: Any) -> Any:
+    async def send(*, messages: Any, extra_body: Any = None, **arguments: Any) -> Any:
         body = {**(extra_body or {}), "messages": list(messages)}
-        return await create(messages=(), extra_body=body, **arguments)
+        return await method(messages=(), extra_body=body, **arguments)
 
-    completions.create = create_with
+    return send
 
 
 async def _names_in(body: bytes) -> frozenset[str]:
@@ -128,7 +132,7 @@ class BoundedAzureClient(AzureOpenAIChatCompletionClient):
         config: As AutoGen's client takes it.
         """
         super().__init__(**{**config, "http_client": ChatHttp()})
-        _send_messages_as_they_are(self._client.chat.completions)
+        _send_messages_as_they_are(self._client)
 
 
 def _sound(found: ChatResponse) -> bytes:

@@ -60,14 +60,23 @@ class InspectReader:
                     notes = ()
 
 
-def _samples(path: Path) -> Iterator[tuple[Recording, int | None]]:
+def log_samples(path: Path) -> Iterator[tuple[Mapping[str, Any], Any]]:
+    """Yield the header of a log with each of its samples, as plain data.
+
+    Raises:
+        RecordingError: while iterating: the file is not a log of Inspect.
+    """
     try:
         with open_recording(path) as file:
             packed = file.peek(2)[:2] == _ZIP  # type: ignore[attr-defined]
-            for header, sample in _of_archive(path, file) if packed else _of_document(path, file):
-                yield _recording(path, header, sample)
+            yield from _of_archive(path, file) if packed else _of_document(path, file)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _samples(path: Path) -> Iterator[tuple[Recording, int | None]]:
+    for header, sample in log_samples(path):
+        yield _recording(path, header, sample)
 
 
 def _of_document(path: Path, file: IO[bytes]) -> Iterator[tuple[Any, Any]]:

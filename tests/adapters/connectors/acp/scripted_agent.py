@@ -1,8 +1,9 @@
 """An agent that speaks the Agent Client Protocol in plain JSON, and does what its messages say, for good or ill.
 
 A message is a JSON list of actions, each a list of a name and its values; any other message is repeated. Options choose
-how it begins: `--version N`, `--needs-login`, `--offers NAME…` (fork, load), `--usage-text`, `--stray`, `--silent`,
-`--deaf`, `--pid FILE`, `--sessions FOLDER` (where sessions are kept).
+how it begins: `--version N`, `--needs-login`, `--offers NAME…` (fork, load, list), `--usage-text`, `--stray`,
+`--silent`, `--deaf`, `--pid FILE`, `--sessions FOLDER` (where sessions are kept), `--forks-in FOLDER` (whatever it is
+asked).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ FOLDER = Path(given("--sessions") or ".")
 number = 0
 asked = 0
 said: dict[str, list[str]] = {}
+folders: dict[str, str] = {}
 waiting: list[dict[str, Any]] = []
 later: list[tuple[str, str, dict[str, Any]]] = []
 """What to request once the message is answered."""
@@ -110,7 +112,27 @@ def act(session: str, message: str) -> dict[str, Any]:
                 sys.stdout.write("{" + "x" * 65536)
         elif name == "endless requests":
             for each in range(10**6):
+                time.sleep(values[0])
                 write({"id": f"e{each}", "method": "fs/read_text_file", "params": {"sessionId": session}})
+        elif name == "read at once":
+            for place in range(values[1]):
+                write(
+                    {
+                        "id": f"r{place}",
+                        "method": "fs/read_text_file",
+                        "params": {"sessionId": session, "path": values[0]},
+                    }
+                )
+            time.sleep(0.5)  # until the answers fill the pipe
+            answers = sorted((read() for _ in range(values[1])), key=lambda message: message["id"])
+            say(session, [len(message["result"]["content"]) for message in answers])
+        elif name == "ask at once":  # and read nothing before all is asked, or for a while after that
+            method, params, count, *pause = values
+            for each in range(count):
+                write({"id": f"o{each}", "method": method, "params": {"sessionId": session, **params}})
+            time.sleep(pause[0] if pause else 0)
+            found = [read() for _ in range(count)]
+            results.append([len(each["result"]["content"]) for each in found])
         elif name == "endless text":
             while True:
                 say(session, "y" * 65536)
@@ -168,8 +190,7 @@ def stored(session: str) -> list[str]:
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         capabilities: dict[str, Any] = {"loadSession": "load" in OFFERS, "mcpCapabilities": {"http": "http" in OFFERS}}
-        if "fork" in OFFERS:
-            capabilities["sessionCapabilities"] = {"fork": {}}
+        capabilities["sessionCapabilities"] = {name: {} for name in ("fork", "list") if name in OFFERS}
         Path("capabilities.json").write_text(json.dumps(params["clientCapabilities"]))
         methods = (
             [{"id": "key", "name": "A key", "description": "Set SCRIPTED_KEY."}] if "--needs-login" in options else []
@@ -186,7 +207,10 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "session/new":
         Path("new_session.json").write_text(json.dumps(params))
         return {"sessionId": new_session([])}
+    if method == "session/list":
+        return {"sessions": [{"sessionId": each, "cwd": folder} for each, folder in folders.items()]}
     if method == "session/fork":
+        folders[f"s{os.getpid()}-{number + 1}"] = given("--forks-in") or params["cwd"]
         return {"sessionId": new_session(stored(params["sessionId"]))}
     if method == "session/load":
         session = params["sessionId"]

@@ -121,8 +121,10 @@ async def test_a_turn_without_end_is_cut_off(workspace: Path, monkeypatch: pytes
     assert "more for one message than Viva keeps" in await fault(workspace, ["endless text"])
 
 
-async def test_requests_without_end_are_cut_off(workspace: Path) -> None:
-    assert "requests are open" in await fault(workspace, ["endless requests"])
+@pytest.mark.parametrize("pause", [0.0, 0.0005], ids=["fast", "one by one"])
+async def test_requests_without_end_are_cut_off(workspace: Path, pause: float) -> None:
+    """Also if each of them is answered before the next one: the agent reads no answer."""
+    assert "requests are open" in await fault(workspace, ["endless requests", pause])
 
 
 async def test_a_flood_on_stderr_blocks_nothing_and_its_end_is_kept(workspace: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -12,9 +13,9 @@ import pytest
 
 from tests.adapters.connectors.acp.scripted_sessions import do, seen, session
 from tests.adapters.connectors.child.child_connectors import is_alive, until
-from viva.adapters.connectors.acp import files
+from viva.adapters.connectors.acp import files, messages
 from viva.adapters.connectors.acp.files import FileRefused, read_text, write_text
-from viva.errors import SetupError
+from viva.errors import AgentError, SetupError
 
 READ, WRITE, PERMISSION = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
 OPTIONS = [
@@ -53,6 +54,13 @@ async def test_files_are_read_and_written_and_recorded(workspace: Path) -> None:
     assert steps[0].tool_input == {"path": path, "content": "one\ntwo\nthree\n"}
     assert steps[1].result == "one\ntwo\nthree\n"
     assert "No such file" in str(steps[3].error)
+
+
+async def test_large_answers_at_once_are_not_mixed(workspace: Path) -> None:
+    (workspace / "large.txt").write_text("x" * 300_000)
+    async with session(workspace) as opened:
+        reply = await do(opened, ["read at once", str(workspace / "large.txt"), 8])
+    assert json.loads(reply.text) == [300_000] * 8
 
 
 def outside(workspace: Path) -> dict[str, str]:
@@ -284,3 +292,44 @@ async def test_an_agent_cannot_do_more_than_can_be_recorded(workspace: Path, mon
     assert first == {}
     assert "record" in json.dumps(second)
     assert Path(path).read_text() == "1"
+
+
+async def test_long_answers_to_requests_at_once_do_not_mix(workspace: Path) -> None:
+    path = workspace / "a.txt"
+    path.write_text("x" * 1_000_000)
+    async with session(workspace) as opened:
+        found = await results(opened, ["ask at once", READ, {"path": str(path)}, 20])
+    assert found == [[1_000_000] * 20]
+
+
+async def test_answers_that_are_not_read_take_little_memory(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = workspace / "a.txt"
+    path.write_text("x" * 4_000_000)
+    made = 0
+
+    def counted(*arguments: Any) -> str:
+        nonlocal made
+        made += 1
+        return read_text(*arguments)
+
+    monkeypatch.setattr("viva.adapters.connectors.acp.client.read_text", counted)
+    async with session(workspace) as opened:
+        asking = asyncio.ensure_future(results(opened, ["ask at once", READ, {"path": str(path)}, 30, 3.0]))
+        await until(lambda: made > 0)
+        await asyncio.sleep(1.0)
+        assert made <= 2, "one answer is being written, and the next one waits for it"
+        assert await asking == [[4_000_000] * 30]
+    assert made == 30
+
+
+async def test_requests_of_much_content_that_stay_open_are_cut_off(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "MOST_OPEN_BYTES", 4 * 1024 * 1024)
+    path = workspace / "a.txt"
+    path.write_text("x" * 1_000_000)
+    async with session(workspace) as opened:
+        # The first answers wait for the agent, which reads none, so nothing that it asks after them is answered.
+        wide = {"path": str(path), "more": "y" * 1_000_000}
+        with pytest.raises(AgentError, match="its open requests have more than 4 MiB"):
+            await results(opened, ["ask at once", READ, wide, 30, 60.0])

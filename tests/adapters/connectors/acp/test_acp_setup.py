@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.connectors.acp.scripted_sessions import AGENT, session, spec
+from tests.adapters.connectors.acp.scripted_sessions import AGENT, do, session, spec
 from viva.adapters.connectors.acp import connection
 from viva.adapters.connectors.table import load_agent
 from viva.errors import SetupError
@@ -40,6 +40,21 @@ def test_a_program_that_is_no_agent_is_quoted() -> None:
     assert "ended with code 2" in words
     assert "unknown option acp" in words
     assert "it printed: usage: scripted [--help]; This is no agent." in words
+
+
+async def test_the_file_sets_variables_and_its_paths_are_relative_to_it(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLOUR", "blue")
+    (tmp_path / "own.json").write_text("{}")
+    variables = {"OWN_CONFIG": "own.json", "SKY": "${COLOUR} sky"}
+    file = tmp_path / "agent.yaml"
+    file.write_text(json.dumps({"connector": "acp", "command": [sys.executable, str(AGENT)], "environment": variables}))
+    async with session(workspace, agent=str(file)) as opened:
+        assert (await do(opened, ["environment", "OWN_CONFIG"])).text == str(tmp_path / "own.json")
+        assert (await do(opened, ["environment", "SKY"])).text == "blue sky"
+    file.write_text(json.dumps({"connector": "acp", "command": sys.executable, "environment": {"A": "${NOT_SET}"}}))
+    assert "NOT_SET" in mistake(str(file))
 
 
 def test_a_program_that_asks_a_person_is_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,10 @@ def folders(tmp_path: Path) -> tuple[Path, Path, str]:
     return tmp_path / "first", tmp_path / "second", str(tmp_path / "sessions")
 
 
-async def test_a_forked_session_continues_from_where_it_was_saved(folders: tuple[Path, Path, str]) -> None:
+@pytest.mark.parametrize("offers", ["fork", "fork,list"])
+async def test_a_forked_session_continues_from_where_it_was_saved(folders: tuple[Path, Path, str], offers: str) -> None:
     first, second, sessions = folders
-    options = ("--offers", "fork", "--sessions", sessions)
+    options = ("--offers", offers, "--sessions", sessions)
     async with session(first, *options) as original:
         await original.reply("one", 30)
         state = await save_state(original)
@@ -34,6 +35,18 @@ async def test_a_forked_session_continues_from_where_it_was_saved(folders: tuple
             said = (await do(forked, ["say what was said"])).text
         assert json.loads(said)[:2] == ["one", "other"]
         assert "two" not in said
+
+
+async def test_a_fork_that_stays_in_the_folder_of_the_original_is_not_used(folders: tuple[Path, Path, str]) -> None:
+    first, second, sessions = folders
+    options = ("--offers", "fork,list", "--sessions", sessions, "--forks-in", str(first))
+    async with session(first, *options) as original:
+        await original.reply("one", 30)
+        state = await save_state(original)
+    assert state is not None
+    async with session(second, *options) as other:
+        assert not await load_state(other, json.loads(state))
+        assert json.loads((await do(other, ["say what was said"])).text) == ['[["say what was said"]]'], "a new session"
 
 
 async def test_a_session_that_is_loaded_says_nothing_of_its_history(folders: tuple[Path, Path, str]) -> None:

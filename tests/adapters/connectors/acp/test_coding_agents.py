@@ -16,6 +16,7 @@ from tests.model_server import ModelServer
 from tests.viva.conftest import Desk
 from viva.adapters.agent_state import load_state, save_state
 from viva.adapters.connectors.table import load_agent
+from viva.journal.reader import read_runs
 from viva.journal.writer import scan
 
 EXAMPLES = ROOT / "examples" / "agents" / "acp"
@@ -103,7 +104,9 @@ def test_opencode_uses_the_servers_of_a_case_and_viva_sees_it(desk: Desk, variab
     assert [step["tool"] for step in steps] == ["list_orders", "cancel_order", "list_orders"]
 
 
-async def test_a_forked_session_of_opencode_diverges(tmp_path: Path, variables: Mapping[str, str]) -> None:
+async def test_a_forked_session_of_opencode_diverges_in_its_folder(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
     agent = load_agent(spec("opencode"), permissions="allow")
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
@@ -112,8 +115,30 @@ async def test_a_forked_session_of_opencode_diverges(tmp_path: Path, variables: 
         state = await save_state(original)
         await original.reply("remember banana", PATIENCE)
         assert state is not None
-        async with session(tmp_path / "second", agent=agent) as forked:
+        async with session(tmp_path / "first", agent=agent) as forked:
             assert await load_state(forked, json.loads(state))
             await forked.reply("remember cherry", PATIENCE)
             assert (await forked.reply("what did I say?", PATIENCE)).text == "apple / cherry"
         assert (await original.reply("what did I say?", PATIENCE)).text == "apple / banana"
+    async with session(tmp_path / "second", agent=agent) as elsewhere:
+        assert not await load_state(elsewhere, json.loads(state)), "OpenCode would go on in the first folder"
+        await elsewhere.reply("RUN touch here.txt", PATIENCE)
+    assert (tmp_path / "second" / "here.txt").exists()
+
+
+def test_a_conversation_of_opencode_is_replayed_with_the_servers_of_its_case(
+    desk: Desk, variables: Mapping[str, str]
+) -> None:
+    case, agent = ROOT / "examples" / "agents" / "mcp" / "order_desk", spec("opencode")
+    more = ("--permissions", "allow", "--allow-pre-command")
+    environment = {**variables, "MODEL": "clerk"}
+    desk.run(str(case), "--agent", agent, *more, process=True, environment=environment)
+    arguments = ("--fork-at", "1", "--against", agent, "--sandbox", "process", "--out", "forked")
+    desk.viva("replay", "journal", *arguments, *more, process=True, environment=environment, expect=0)
+    (forked,) = read_runs(desk.folder / "forked")
+    assert forked.record is not None
+    assert forked.record.setting.forked_from["by"] == "replay"
+    seen_tools = [
+        [step.tool for step in each.steps if step.recorded_by == "environment"] for each in forked.transcript.rounds
+    ]
+    assert seen_tools == [["list_orders", "cancel_order"], ["list_orders"]]

@@ -71,6 +71,7 @@ LEFT = {
     "socket": "import socket\nPAIR = socket.socketpair()",
     "loop": "import asyncio\nLOOP = asyncio.new_event_loop()",
     "handler": "signal.signal(signal.SIGCHLD, lambda *_: None)",
+    "timer": "signal.setitimer(signal.ITIMER_REAL, 3600)",
 }
 
 

@@ -1,0 +1,2 @@
+#!/bin/bash
+grep -q a /app/a.txt && echo 1 > /logs/verifier/reward.txt

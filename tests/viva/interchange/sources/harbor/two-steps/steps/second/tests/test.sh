@@ -1,0 +1,2 @@
+#!/bin/bash
+grep -q b b.txt && echo "{\"reward\": 1.0}" > /logs/verifier/reward.json

@@ -1,0 +1,35 @@
+"""A case as the source of an export: plain data, each value of which is exported or reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viva.cases import Case
+from viva.cases.checks.reader import check_of
+from viva.cases.checks.words import statement_of
+from viva.interchange.ledger import Ledger
+from viva.interchange.plain_data import plain_data
+from viva.interchange.source import Source
+from viva.records.codec import to_plain
+
+OF_VIVA = ("name", "file", "hash", "data_folder", "point_groups", "for_recordings")
+"""Fields that say where a case lies, or that its reader makes of others."""
+
+
+def case_tree(case: Case, ledger: Ledger) -> Source:
+    """Return a case as a tree. Fields with their usual values are left out."""
+    fields: dict[str, Any] = to_plain(case)
+    document = {key: value for key, value in fields.items() if key not in OF_VIVA}
+    document["scoring_points"] = [_point(point) for point in fields.get("scoring_points", ())]
+    document["script"] = [line["say"] if list(line) == ["say"] else line for line in fields.get("script", ())]
+    kept = {key: value for key, value in document.items() if value not in (None, [], {}, "")}
+    return Source.root(plain_data(kept, case.name), ledger, case.name)
+
+
+def _point(point: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in point.items() if key not in ("id", "path")}
+    if kept.get("weight") == 1:
+        del kept["weight"]
+    if kept.get("check") is not None and kept.get("score_point") == statement_of(check_of(kept["check"])):
+        del kept["score_point"]
+    return kept

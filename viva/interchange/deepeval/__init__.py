@@ -1,0 +1,1 @@
+"""Goldens of DeepEval: single questions, and scenarios for a simulated user."""

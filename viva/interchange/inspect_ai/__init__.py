@@ -1,0 +1,1 @@
+"""Datasets of Inspect AI, and the samples of its logs."""

@@ -1,0 +1,1 @@
+"""Datasets of pydantic-evals, which are imported and exported."""
