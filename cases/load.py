@@ -36,7 +36,7 @@ def load_case(path: Path) -> Case:
     cases = load_cases(path)
     if len(cases) > 1:
         names = ", ".join(case.name for case in cases[:SHOWN]) + (", …" if len(cases) > SHOWN else "")
-        words = f"holds {len(cases)} cases ({names}): name one, as in {cases[0].reference}"
+        words = f"holds several cases ({names}): name one, as in {cases[0].reference}"
         raise CaseError(path, [f"{words}; to test with all of them: viva suite {path}"])
     return cases[0]
 

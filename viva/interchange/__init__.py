@@ -1,6 +1,6 @@
 """Import of other tools' cases, datasets and results: nothing of a source is dropped without a note."""
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.importing import import_cases
 from viva.interchange.ledger import Gap

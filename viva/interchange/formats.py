@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from viva.cases.plain_fields import nearest
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 
 

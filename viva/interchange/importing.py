@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions, format_named, recognised
 from viva.interchange.journals import write_journal

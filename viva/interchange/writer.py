@@ -12,7 +12,7 @@ from typing import Any
 from viva.cases import CaseError, load_case
 from viva.cases.yaml_lines import read_yaml
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.names import CaseNames
 from viva.interchange.yaml_text import yaml_text
 

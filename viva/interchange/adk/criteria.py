@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from viva.interchange.drafts.spelling import at, entries, text_of
+from viva.interchange.drafts.spelling import field as named
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import at, entries, text_of
-from viva.interchange.spelling import field as named
 
 TOOLS = "tool_trajectory_avg_score"
 RESPONSES = ("response_match_score", "final_response_match_v2", "response_evaluation_score")

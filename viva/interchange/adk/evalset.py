@@ -7,10 +7,10 @@ from typing import Any
 
 from viva.interchange.adk.criteria import Criteria, rubric_point
 from viva.interchange.adk.turns import read_turn
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.spelling import entries, field, text_of
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, field, text_of
 
 PERSONAS = {
     "EXPERT": "You know exactly what you want, use the agent as a tool, and have little patience for small talk. You "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.interchange.drafts.spelling import entries, field
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, field
 
 CALLS = ("function_call", "functionCall", "function_response", "functionResponse")
 

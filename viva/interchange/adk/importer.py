@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from viva.errors import SetupError
 from viva.interchange.adk.criteria import Criteria, read_criteria
 from viva.interchange.adk.evalset import is_evalset, read_evalset
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

@@ -6,12 +6,12 @@ from typing import Any
 
 from viva.interchange.adk.criteria import Criteria, rubric_point
 from viva.interchange.adk.fields import parts, spoken
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.points import check_point, expected_call, is_checkable, tool_called
+from viva.interchange.drafts.spelling import at, entries, field, text_of
 from viva.interchange.ledger import Gap
-from viva.interchange.points import check_point, expected_call, is_checkable, tool_called
 from viva.interchange.source import Source
-from viva.interchange.spelling import at, entries, field, text_of
 
 
 def read_turn(draft: CaseDraft, turn: Source, number: int, criteria: Criteria) -> list[dict[str, Any]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.points import check_point, does_not_happen, expected_call, is_checkable, tool_called
+from viva.interchange.drafts.spelling import entries, field
 from viva.interchange.ledger import Gap
-from viva.interchange.points import check_point, does_not_happen, expected_call, is_checkable, tool_called
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, field
 
 
 def add_expectations(draft: CaseDraft, golden: Source) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.begun import add_chat
 from viva.interchange.deepeval.expectations import add_expectations
 from viva.interchange.deepeval.persona import add_persona
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.begun import add_chat
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.spelling import entries, field
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, field
 
 TELLING = (
     "actual_output",

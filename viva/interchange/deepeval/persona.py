@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from viva.interchange.asked import as_text
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.asked import as_text
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.spelling import field
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import field
 
 SPOKEN = ("interruption_behavior", "voice", "muted", "background_noise", "multilingual_stt", "hold_timeout")
 

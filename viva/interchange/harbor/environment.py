@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.harbor.folder import BYTES, TaskFolder
 from viva.interchange.ledger import Gap
 

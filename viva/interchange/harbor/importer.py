@@ -9,7 +9,8 @@ from itertools import zip_longest
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.spelling import entries
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.harbor.environment import add_environment
@@ -20,7 +21,6 @@ from viva.interchange.ledger import Gap
 from viva.interchange.parsing import decoded
 from viva.interchange.plain_data import plain_data
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries
 
 TASK = "task.toml"
 INSTRUCTION = "instruction.md"

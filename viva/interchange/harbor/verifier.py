@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.harbor.folder import BYTES, TaskFolder
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source

@@ -7,7 +7,7 @@ import binascii
 import os
 
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source

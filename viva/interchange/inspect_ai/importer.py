@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.begun import add_chat
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.begun import add_chat
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.points import check_point, text_point
+from viva.interchange.drafts.spelling import entries, text_of
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.inspect_ai.files import add_files
 from viva.interchange.inspect_ai.logs import is_log, log_tree
 from viva.interchange.ledger import Gap
-from viva.interchange.points import check_point, text_point
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, text_of
 
 TELLING = ("choices", "files", "setup", "sandbox", "checkpoint")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

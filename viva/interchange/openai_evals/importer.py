@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.begun import add_chat
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.begun import add_chat
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.points import text_point
 from viva.interchange.ledger import Gap
-from viva.interchange.points import text_point
 from viva.interchange.source import Source
 
 NUMBERED = ("num_few_shot", "few_shot_jsonl")

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

@@ -7,7 +7,7 @@ from typing import Any
 
 from viva.cases.checks.reader import CheckMistake, read_check
 from viva.errors import SetupError
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.ledger import Gap, Ledger
 from viva.interchange.promptfoo.checks import CHECKS, USES_THRESHOLD, Assertion, Unfit
 from viva.interchange.promptfoo.code import python_check, xml_check

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from viva.interchange.drafts.points import LONGEST, Point, check_point, tool_called
 from viva.interchange.ledger import Gap
-from viva.interchange.points import LONGEST, Point, check_point, tool_called
 from viva.interchange.pydantic_evals.specs import OURS, GivenEvaluator
 
 JSON_TYPES = {"dict": "object", "list": "array", "int": "integer", "float": "number", "bool": "boolean"}

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.asked import as_text
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.asked import as_text
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.spelling import entries
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
 from viva.interchange.pydantic_evals.evaluators import points_of
 from viva.interchange.pydantic_evals.specs import OURS, GivenEvaluator, read_evaluator
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries
 
 KEYS = frozenset({"$schema", "name", "cases", "evaluators", "report_evaluators"})
 USES_EXPECTED = ("EqualsExpected", "LLMJudge")

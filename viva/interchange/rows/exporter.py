@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from viva.interchange.expected import AGREES
+from viva.interchange.drafts.expected import AGREES
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 

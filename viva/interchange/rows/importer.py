@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
-from viva.interchange.asked import add_input, as_text
-from viva.interchange.draft import CaseDraft
-from viva.interchange.expected import add_expected
+from viva.interchange.drafts.asked import add_input, as_text
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import add_expected
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.points import LONGEST, Point, check_point, is_checkable, tool_called
+from viva.interchange.drafts.spelling import entries, text_of
 from viva.interchange.ledger import Gap
-from viva.interchange.points import LONGEST, Point, check_point, is_checkable, tool_called
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries, text_of
 
 USUAL = ("DB", "COMMUNICATE")
 """What decides where a task does not say it."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.begun import add_chat
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.begun import add_chat
+from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.spelling import entries
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import entries
 from viva.interchange.tau2.criteria import add_criteria
 
 TOLD = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from viva.interchange.asked import as_text
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.asked import as_text
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 

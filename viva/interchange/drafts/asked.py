@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from viva.interchange.draft import CaseDraft
+from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from viva.interchange.drafts.spelling import text_of
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
-from viva.interchange.spelling import text_of
 
 Point = dict[str, Any]
 Check = dict[str, Any]
