@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +28,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture(autouse=True, scope="module")
 def pipes_are_closed() -> Iterator[None]:
-    """Collect those objects while their warnings are ignored, not in the middle of another module's test."""
+    """Close them here: the warnings would otherwise be in the middle of another module's test."""
+    before = set(threading.enumerate())
     yield
+    for thread in set(threading.enumerate()) - before:  # of the SDK, which read the pipes to their end
+        thread.join(5)
+    for process in [each for each in gc.get_objects() if type(each) is subprocess.Popen and each.poll() is not None]:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
     gc.collect()
 
 
