@@ -27,6 +27,13 @@ MISTAKES = {
     "docs": ("nowhere",),
     "doctor": ("--no-such-option",),
     "init": ("no_such_kind",),
+    "status": ("nowhere",),
+    "pause": ("nowhere",),
+    "resume": ("nowhere",),
+    "requeue": ("nowhere",),
+    "import": ("nowhere", "--out", "cases"),
+    "export": ("nowhere", "--to", "rows", "--out", "rows.jsonl"),
+    "trust": ("nowhere",),
 }
 DONE = {
     "run": ("echo", "--sandbox", "process", "--quiet"),
