@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from viva.api.evaluation_agent import EvaluationAgent
     from viva.api.exams import examine, examine_async
     from viva.api.given_cases import load_case
+    from viva.api.imports import import_cases
     from viva.api.journals import SuiteResult, read_journal
     from viva.api.judgements import judge, judge_async
     from viva.api.named_suites import suite, suite_async
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from viva.errors import SetupError
     from viva.exam.options import Options
     from viva.exam.subscribers import RunHeader, Subscriber
-    from viva.interchange import ImportReport, import_cases
+    from viva.interchange import ImportReport
     from viva.journal.errors import JournalError
     from viva.journal.history import JournalHistory
     from viva.journal.reader import StoredRun
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from viva.statistics.summary import Figures
 
 _HOMES = {
-    "viva.interchange": ("ImportReport", "import_cases"),
+    "viva.interchange": ("ImportReport",),
     "viva.errors": ("SetupError",),
     "viva.recordings.events.autogen": (
         "autogen_collector",
@@ -146,6 +147,7 @@ _HOMES = {
     "viva.api.judgements": ("judge", "judge_async"),
     "viva.api.recordings": ("trace", "trace_async"),
     "viva.api.replays": ("replay", "replay_async"),
+    "viva.api.imports": ("import_cases",),
     "viva.api.named_suites": ("suite", "suite_async"),
     "viva.api.suites": ("run_suite", "run_suite_async"),
 }

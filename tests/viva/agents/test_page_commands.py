@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -17,7 +18,7 @@ from tests.adapters.connectors.acp.coding_models import MODEL, clerk, coder
 from tests.adapters.frameworks.played import files_model
 from tests.environments import folder_of, program_of, python_of
 from tests.messages_server import MessagesServer
-from tests.model_server import ModelServer, Request, agent, judge, text_of
+from tests.model_server import STOP_KEYWORD, ModelServer, Request, agent, by_role, judge, said_by, system_text, text_of
 from tests.viva.agents.page_commands import PAGES, ROOT, Reader, commands_of, files_of
 
 INSTALLS = "installs from an index: tests/environments makes the same environments, and tests/installed installs extras"
@@ -57,6 +58,13 @@ SERVERS_OF_A_CASE = {
 CAREFUL = (ROOT / "examples" / "agents" / "careful.py").read_text(encoding="utf-8")
 
 
+def asker(request: Request) -> str:
+    """Ask for what the case of two files lists, one request after the other, then stop."""
+    number = len(said_by("assistant", request)) + 1
+    found = re.search(rf"^ *{number}\. (.+)", system_text(request), re.MULTILINE)
+    return found[1] if found else str(STOP_KEYWORD.findall(system_text(request))[0])
+
+
 def parrot(request: Request) -> str:
     """Say one word back."""
     return text_of(request["messages"][-1]).partition("the word ")[2].partition(" ")[0]
@@ -70,7 +78,7 @@ def model() -> Iterator[ModelServer]:
         "my-model": agent,
         MODEL: coder,
         "gpt-4": weaver,
-        "gpt-5": judge,
+        "gpt-5": by_role(asker, judge),
     }
     with ModelServer({**parts, "parrot": parrot}) as server:
         yield server

@@ -16,10 +16,20 @@ from viva.api.judgements import judge
 
 FUNCTIONS: list[Callable[..., Any]] = [
     *(viva.examine, viva.run_suite, viva.replay, judge, viva.trace, viva.load_case, viva.read_journal),
+    *(viva.suite, viva.import_cases),
     *(viva.EvaluationAgent, viva.EvaluationAgent.evaluate, viva.EvaluationAgent.message_constructor),
 ]
 FIRST = {"agent": Parrot, "agents": Parrot, "case": "echo", "cases": "echo", "journals": "j", "recordings": "chat:x"}
-VALID = {**FIRST, "journal": "j", "self": object(), "name": "x", "request": "x", "log_path": "x"}
+VALID = {
+    **FIRST,
+    "journal": "j",
+    "self": object(),
+    "name": "x",
+    "request": "x",
+    "log_path": "x",
+    "source": "x",
+    "out": "y",
+}
 
 
 class Unshowable:
@@ -43,7 +53,7 @@ def call_with(function: Callable[..., Any], name: str, value: object) -> None:
         for each in inspect.signature(function).parameters.values()
         if each.default is inspect.Parameter.empty and each.kind is not inspect.Parameter.VAR_KEYWORD
     }
-    if name == "mapping":  # of `trace`: the readers of chats take none
+    if name == "mapping" and function is viva.trace:  # of `trace`: the readers of chats take none
         required["recordings"] = "otlp:x"
     function(**{**required, name: value})
 

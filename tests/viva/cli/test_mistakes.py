@@ -160,7 +160,7 @@ MISTAKES = {
     "judge of a journal that lost its case": Mistake("judge journal", ("the case 'echo' cannot be read",), _caseless),
     "unknown option": Mistake("run echo --agnet x", ("--agent",)),
     "unknown command": Mistake("rum echo", ("'rum'", "Did you mean 'run'?")),
-    "command like no other": Mistake("frobnicate", ("The commands are init, run, suite, status, pause, resume, requeue, replay",)),
+    "command like no other": Mistake("frobnicate", ("The commands are init, run, suite, status, pause",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),
     "several agents": Mistake("run echo --agent example:careful --agent example:hasty", ("viva suite", "one agent")),
     "several cases": Mistake("run echo sum_1_to_50", ("viva suite", "one case")),
