@@ -32,8 +32,8 @@ CALLS = (
     "viva/exam/evaluation.py evaluate_all",
 )
 """All that a reader must follow, in order."""
-EDGES = ("viva/cli/process.py", "viva/cli/options.py")
-"""What surrounds each command alike: the event loop, signals, and how mistakes are reported."""
+EDGES = ("viva/cli/process.py", "viva/cli/options.py", "viva/cli/project/used_file.py")
+"""What surrounds each command alike: the event loop, signals, values of `viva.yaml`, and how mistakes are reported."""
 
 seen: list[list[str]] = []
 
