@@ -6,8 +6,13 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
 
+class Player(Model):
+    # Pydantic AI asks a model that replies with the empty text again, and then ends the run.
+    words = Model.words.replace(" empty", "")
+
+
 def made(workspace):
-    model = Model("", workspace=workspace)
+    model = Player("", workspace=workspace)
 
     def answer(messages, _):
         parts = [part for message in messages for part in message.parts]

@@ -42,7 +42,8 @@ def test_the_responses_api_passes(tmp_path: Path) -> None:
 def test_a_json_api_by_mapping_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(sys.executable, "json_api_server.py") as url:
         monkeypatch.setenv("VIVA_CONFORMANCE_URL", url)
-        printed = conformance(tmp_path, "--viva-conformance", str(AGENTS / "json_api.yaml"), sessions=FEW)
+        # In one word: pytest would take the path for one of its own, and read the settings of this repository.
+        printed = conformance(tmp_path, f"--viva-conformance={AGENTS / 'json_api.yaml'}", sessions=FEW)
     passed(printed, SERVED)
 
 
@@ -62,4 +63,5 @@ def test_a_program_in_a_terminal_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_agents_of_each_framework_pass(framework: str, tmp_path: Path) -> None:
     spec = f"{AGENTS}/with_{framework}.py:made@{folder_of(framework)}"
-    passed(conformance(tmp_path, "--viva-conformance", spec, sessions=FEW), CUT)
+    left_out = {"takes_an_empty_reply"} if framework == "pydantic_ai" else set()  # it accepts none from a model
+    passed(conformance(tmp_path, "--viva-conformance", spec, sessions=FEW), {*CUT, *left_out})
