@@ -21,7 +21,8 @@ from viva.api.journals import begin_or_resume
 from viva.cases import find_case, load_case
 from viva.cli.options import resumed_request
 from viva.errors import SetupError
-from viva.exam.options import MAY_CHANGE, OPTION, Options
+from viva.exam.option_declaration import MAY_CHANGE, OPTION
+from viva.exam.options import Options
 from viva.journal.writer import Journal
 from viva.suites.request import (
     FILE,

@@ -41,7 +41,7 @@ from viva.cli.project.used_file import suite_in_use, taken_from_file, trust_opti
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.filters.parsing import parse_filter
 from viva.journal.paths import new_journal_folder, refuse_journal
