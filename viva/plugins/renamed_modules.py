@@ -87,6 +87,7 @@ RENAMED = MappingProxyType(
         "harness.reports.why_console": "viva.reports.console.whys",
         "harness.run": "viva.exam.examine",
         "harness.setting_words": "viva.records.wording",
+        "harness.statistics.trends": "viva.statistics.over_time.trends",
         "harness.suites.against": "viva.suites.replaying",
         "harness.suites.console": "viva.reports.console.suite",
         "harness.suites.progress": "viva.reports.progress.reporter",
