@@ -20,7 +20,8 @@ from viva.exam.option_declaration import Option, Part, Value
 from viva.exam.options import MODEL_FILES, Options, one_or_several
 from viva.plugins.parameters import split_list
 from viva.records.text import printable
-from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
+from viva.suites.request import Command
+from viva.suites.resuming.stored_request import R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from viva.journal.writer import JournalError
 from viva.plugins.parameters import split_list
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
-from viva.suites.request import holds_request
+from viva.suites.resuming.stored_request import holds_request
 
 
 def agent_labels(specs: Sequence[str], option: str = "--viva-agent") -> dict[str, str]:

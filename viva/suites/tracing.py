@@ -40,7 +40,7 @@ from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.labels import labelled
 from viva.suites.request import RecordingsRequest
-from viva.suites.resume import ResumeStep, next_step
+from viva.suites.resuming.next_step import ResumeStep, next_step
 
 RECORDED = "recorded"
 """The name of the examiner of a recording, and of an agent that the recording does not name."""

@@ -59,7 +59,8 @@ from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates, read_baseline
 from viva.suites.plan import find_plan_cases
-from viva.suites.request import SuiteRequest, holds_request
+from viva.suites.request import SuiteRequest
+from viva.suites.resuming.stored_request import holds_request
 from viva.suites.suite import run_suite
 
 
