@@ -28,7 +28,7 @@ from viva.records.transcript import NO_USAGE
 from viva.reports.page.rows import Row, row_of
 from viva.suites.at_work.pausing import is_paused
 from viva.suites.at_work.status import State
-from viva.suites.request import load_request
+from viva.suites.resuming.stored_request import load_request
 from viva.viewer.places import NOWHERE, JournalPlaces, RunPlaces
 
 
@@ -79,7 +79,8 @@ class WatchedJournal:
             if changed or not self.command:
                 with suppress(SetupError):
                     request = load_request(self.folder)
-                    self.planned, self.command = request.planned, request.command
+                    if request is not None:
+                        self.planned, self.command = request.planned, request.command
             return bool(changed)
 
     def state(self) -> State:
