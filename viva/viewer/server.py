@@ -12,7 +12,7 @@ from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from viva.filters.expression import FilterError
 from viva.journal.errors import JournalError
@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif (found := re.fullmatch(r"(\d{1,4})/(images/[0-9a-f]{64}\.[a-z]{3,4})", rest)) is not None:
             self._picture(self._journal(found[1]), found[2])
         elif (found := re.fullmatch(r"(\d{1,4})/file", rest)) is not None:
-            self._download(self._journal(found[1]), query.get("id", ""), unquote(query.get("path", "")))
+            self._download(self._journal(found[1]), query.get("id", ""), query.get("path", ""))
         else:
             raise answers.NotFound(f"there is no {rest!r:.200}")
 
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in _HEADERS.items():
             self.send_header(name, value)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
         """Print nothing: the terminal shows the address."""
 
 
