@@ -39,7 +39,7 @@ from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import changed_agents
+from viva.suites.resuming.next_step import changed_agents
 
 T = TypeVar("T")
 
