@@ -225,6 +225,7 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         ]
         return
     if "cases" in yaml.safe_load(block.text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(block.text)
         assert len(load_cases(tmp_path / name)) == 2
         return

@@ -207,6 +207,7 @@ class Worker:
             setting,
             case_hash=case_hash,
             case_file=setting.case_file or (str(run.case.file) if run.case is not None else ""),
+            threshold=None if run.case is None else run.case.threshold,
             workspace=workspace,
             judge=judge.kind,
             **judge.named_models,
