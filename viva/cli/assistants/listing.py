@@ -20,7 +20,8 @@ from viva.project.finding import NAME
 from viva.project.loaded_code import loaded_code
 from viva.project.trust import digest_of, is_trusted
 from viva.records.text import counted, one_line
-from viva.suites.request import SuiteRequest, load_request
+from viva.suites.request import SuiteRequest
+from viva.suites.resuming.stored_request import load_request
 
 MOST_JOURNALS = 100
 MOST_CASES = 2_000
