@@ -48,14 +48,14 @@ def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, .
     if filters:
         chosen = _with_outcomes(folder, kinds, chosen_runs(filters, [(folder, None)]) or ())
     done = requeue(folder, kinds, chosen)
-    words = [f"{counted(len(done.runs), 'run')} to be done again"]
+    words = [f"{counted(len(done.runs), 'run')} to be repeated"]
     if done.waiting:
         words.append(f"{done.waiting} {'was' if done.waiting == 1 else 'were'} before")
     click.echo(printable(f"{one_line(str(folder), 500)}: {', '.join(words)}"))
     if done.at_work:
-        click.echo("the suite at work does them after its other runs")
+        click.echo("the suite in progress repeats them after its other runs")
     else:
-        click.echo(printable(f"to do them: viva suite --resume {quoted(str(folder))}"))
+        click.echo(printable(f"to repeat them: viva suite --resume {quoted(str(folder))}"))
 
 
 def _with_outcomes(folder: Path, kinds: list[Outcome], names: tuple[str, ...]) -> tuple[str, ...]:
