@@ -22,7 +22,7 @@ ATIF = "atif"
 def command(source: str, format_name: str, out: Path) -> None:
     """Write cases for another tool, or the conversations of a journal as ATIF trajectories. Code is never exported.
 
-    Every value of a case that the other format has nothing for is printed.
+    The command lists every value of a case that the other format cannot hold.
     """
     if out.exists():
         fail(f"viva export: {out} exists already; name a new file with --out.")
