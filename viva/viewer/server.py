@@ -12,14 +12,20 @@ from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from viva.filters.expression import FilterError
+from viva.errors import SetupError
 from viva.journal.errors import JournalError
 from viva.viewer import answers
+from viva.viewer.comments import Comment, add_comment, comment_view, read_comments
 from viva.viewer.downloads import open_left_file
 from viva.viewer.following import Follower
+from viva.viewer.label_desk import LabelDesk
+from viva.viewer.overview import Overviews
 from viva.viewer.pictures import picture
+from viva.viewer.side_by_side import versus_view
 from viva.viewer.watched import WatchedJournal
 
 LOCAL = "127.0.0.1"
@@ -42,6 +48,8 @@ _OF_REPORTS = frozenset({"page.css", "run_parts.js"})
 HEARTBEAT = 15.0
 """Seconds after which an event stream says that it is still there."""
 BLOCK = 256 * 1024
+MOST_GIVEN = 1024 * 1024
+"""Maximum size in bytes of what the page sends."""
 
 
 class Viewer(ThreadingHTTPServer):
@@ -50,14 +58,32 @@ class Viewer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, journals: Sequence[WatchedJournal], host: str = LOCAL, port: int = 0) -> None:
-        """Listen on a port; 0 takes a free one.
+    def __init__(
+        self,
+        journals: Sequence[WatchedJournal],
+        host: str = LOCAL,
+        port: int = 0,
+        *,
+        rater: str = "",
+        labels: Path | None = None,
+    ) -> None:
+        """Listen on a port.
+
+        Args:
+            journals: What is shown.
+            host: The address to listen on.
+            port: The port; 0 takes a free one.
+            rater: Who reads: the name in labels and comments.
+            labels: The label file; None if nothing is labelled.
 
         Raises:
             OSError: the address is in use, or not one of this machine.
         """
         self.journals = journals
         self.follower = Follower(journals)
+        self.overviews = Overviews()
+        self.rater = rater
+        self.desks = [None if labels is None else LabelDesk(each, rater, labels) for each in journals]
         self.token = secrets.token_urlsafe(18)
         if ":" in host:
             self.address_family = socket.AF_INET6
@@ -96,15 +122,65 @@ class _Handler(BaseHTTPRequestHandler):
             self._route(rest, query)
         except (answers.NotFound, FileNotFoundError) as error:
             self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
-        except (FilterError, JournalError, ValueError) as error:
+        except (SetupError, JournalError, ValueError) as error:
             self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             self.close_connection = True
 
-    def _is_allowed(self, token: str) -> bool:
+    def do_POST(self) -> None:
+        """Take a label or a comment."""
+        token, _, rest = urlsplit(self.path).path.lstrip("/").partition("/")
+        # Unlike a question, this changes something, so the browser has to say that its own page asks.
+        if not self._is_allowed(token, needs_origin=True):
+            return
+        try:
+            given = self._given()
+            found = re.fullmatch(r"api/(\d{1,4})/(label|comment)", rest)
+            if found is None:
+                raise answers.NotFound(f"there is no {rest!r:.200}")
+            take = self._take_label if found[2] == "label" else self._take_comment
+            self._json(take(int(found[1]), given))
+        except answers.NotFound as error:
+            self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
+        except (SetupError, JournalError, ValueError) as error:
+            self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.close_connection = True
+
+    def _given(self) -> dict[str, Any]:
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json" or not length.isdigit() or int(length) > MOST_GIVEN:
+            self.close_connection = True
+            raise ValueError(f"a JSON object of at most {MOST_GIVEN:,} bytes is required")
+        given = json.loads(self.rfile.read(int(length)))
+        if not isinstance(given, dict):
+            raise ValueError("a JSON object is required")
+        return given
+
+    def _take_label(self, number: int, given: dict[str, Any]) -> object:
+        self._journal(str(number))
+        desk = self.server.desks[number]
+        if desk is None:
+            raise SetupError("this viewer has no label file")
+        run, criterion, label = (given.get(name) for name in ("run", "criterion", "label"))
+        seconds, note = given.get("seconds"), given.get("note", "")
+        texts = isinstance(run, str) and isinstance(criterion, str) and isinstance(note, str)
+        if not texts or not isinstance(label, str | None) or not isinstance(seconds, int | float | None):
+            raise ValueError("a label requires the texts run and criterion, and label")
+        return desk.give(str(run), str(criterion), label, seconds, note)
+
+    def _take_comment(self, number: int, given: dict[str, Any]) -> object:
+        journal = self._journal(str(number))
+        run, text, place = given.get("run"), given.get("text"), given.get("round")
+        if not isinstance(text, str) or run not in journal.runs or type(place) not in (int, type(None)):
+            raise ValueError("a comment requires a run of this journal and a text")
+        comment = Comment(str(run), text, place, self.server.rater)
+        return comment_view(add_comment(journal.folder, comment))
+
+    def _is_allowed(self, token: str, *, needs_origin: bool = False) -> bool:
         origin = self.headers.get("Origin")
         host = self.headers.get("Host", "")
-        own_origin = origin is None or origin == f"http://{host}"
+        own_origin = origin == f"http://{host}" or (origin is None and not needs_origin)
         if not self.server.is_own_host(host) or not own_origin:
             self._json({"error": "this server answers its own page only"}, HTTPStatus.FORBIDDEN)
             return False
@@ -124,16 +200,32 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest == "api/events":
             self._events()
         elif (found := re.fullmatch(r"api/(\d{1,4})/([a-z]+)", rest)) is not None:
-            answer = _ANSWERS.get(found[2])
-            if answer is None:
-                raise answers.NotFound(f"there is no {rest!r}")
-            self._json(answer(self._journal(found[1]), query))
+            self._json(self._answer(int(found[1]), found[2], query))
         elif (found := re.fullmatch(r"(\d{1,4})/(images/[0-9a-f]{64}\.[a-z]{3,4})", rest)) is not None:
             self._picture(self._journal(found[1]), found[2])
         elif (found := re.fullmatch(r"(\d{1,4})/file", rest)) is not None:
             self._download(self._journal(found[1]), query.get("id", ""), query.get("path", ""))
         else:
             raise answers.NotFound(f"there is no {rest!r:.200}")
+
+    def _answer(self, number: int, name: str, query: Mapping[str, str]) -> object:
+        journal, server = self._journal(str(number)), self.server
+        if name == "overview":
+            return server.overviews.of(journal)
+        if name == "versus":
+            other = self._journal(str(_whole(query, "other", 0)))
+            only_changed = query.get("all") != "1"
+            return versus_view(journal, other, only_changed=only_changed, first=_whole(query, "first", 0))
+        if name == "comments":
+            return [comment_view(each) for each in read_comments(journal.folder, query.get("id", ""))]
+        if name == "label":
+            desk = server.desks[number]
+            after = (query["run"], query["criterion"]) if "run" in query and "criterion" in query else None
+            return {"point": None, "left": 0, "total": 0} if desk is None else desk.state(after)
+        answer = _ANSWERS.get(name)
+        if answer is None:
+            raise answers.NotFound(f"there is no {name!r}")
+        return answer(journal, query)
 
     def _journal(self, number: str) -> WatchedJournal:
         if int(number) >= len(self.server.journals):
