@@ -29,7 +29,8 @@ from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
 from viva.cli.main import viva
 from viva.cli.project.used_file import read_found
 from viva.exam.judging.references import load_references
-from viva.exam.options import Options, Part
+from viva.exam.option_declaration import Part
+from viva.exam.options import Options
 from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set

@@ -59,7 +59,7 @@ def export_cases(
     *,
     format: str,  # noqa: A002 - as the argument of `import_cases`
     mapping: Mapping[str, str] | None = None,
-    tags: Sequence[str] = (),
+    tags: str | list[str] | tuple[str, ...] = (),
 ) -> ExportReport:
     """Write cases to a new file for another tool. Code is never exported.
 
@@ -78,9 +78,10 @@ def export_cases(
         CaseError: a case cannot be read.
     """
     listed = [cases] if isinstance(cases, Case | str | os.PathLike) else list(cases)
-    found = [case for each in listed for case in _loaded(each) if not tags or set(tags) & set(case.tags)]
+    wanted = [tags] if isinstance(tags, str) else tags
+    found = [case for each in listed for case in _loaded(each) if not wanted or set(wanted) & set(case.tags)]
     if not found:
-        words = f" with the tag {' or '.join(tags)}" if tags else ""
+        words = f" with the tag {' or '.join(wanted)}" if wanted else ""
         raise SetupError(f"there are no cases{words} in {', '.join(str(each) for each in listed) or 'an empty list'}.")
     file = Path(out)
     report = exported(found, format, file.suffix.lower(), mapping or {})

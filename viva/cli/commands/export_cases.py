@@ -54,7 +54,9 @@ def command(
 
 
 def _show(report: ExportReport, out: Path) -> None:
-    click.echo(printable(f"{out}: {counted(report.cases, 'case')}; values to look at: {len(report.reported):,}"))
+    click.echo(
+        printable(f"{out}: {counted(report.cases, 'case')}; values that are not in it: {len(report.reported):,}")
+    )
     groups: Counter[tuple[str, str, str]] = Counter()
     for each in report.reported:
         field = each.path.partition(": ")[2] or each.path

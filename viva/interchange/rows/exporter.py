@@ -11,13 +11,13 @@ from typing import Any
 from viva.interchange.drafts.asked import GUIDED
 from viva.interchange.ledger import Gap
 from viva.interchange.rows.expectations import expected_of
-from viva.interchange.rows.targets import Target, put
+from viva.interchange.rows.targets import RowTarget, put
 from viva.interchange.source import Source
 
 ROLES = {"agent": "assistant", "user": "user", "system": "system"}
 
 
-def export(cases: Sequence[tuple[str, Source]], target: Target, *, as_table: bool) -> str:
+def export(cases: Sequence[tuple[str, Source]], target: RowTarget, *, as_table: bool) -> str:
     """Return rows as JSON Lines, or as CSV with JSON in the cells that are not text.
 
     Args:
@@ -41,7 +41,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _row(name: str, tree: Source, target: Target) -> dict[str, Any]:
+def _row(name: str, tree: Source, target: RowTarget) -> dict[str, Any]:
     paths = target.paths
     row: dict[str, Any] = {}
     if "name" in paths:
@@ -69,7 +69,7 @@ def _row(name: str, tree: Source, target: Target) -> dict[str, Any]:
     return row
 
 
-def _tags(tags: Source, target: Target) -> Any:
+def _tags(tags: Source, target: RowTarget) -> Any:
     if target.tags == "mapping":
         named = {}
         for each in tags.elements():
@@ -81,7 +81,7 @@ def _tags(tags: Source, target: Target) -> Any:
     return given[0] if target.tags == "text" and len(given) == 1 else given
 
 
-def _add_asked(row: dict[str, Any], tree: Source, target: Target) -> None:
+def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
     paths = target.paths
     script, task, opening = tree.get("script"), tree.get("task_description"), tree.get("opening")
     persona = tree.get("user", "persona")

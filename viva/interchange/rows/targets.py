@@ -11,7 +11,7 @@ from viva.interchange.rows.shapes import check_parts
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RowTarget:
     """The rows of one platform."""
 
     name: str
@@ -23,7 +23,7 @@ class Target:
     tags: Literal["list", "text", "mapping"] = "list"
     """How tags are written: a list, text if there is one alone, or a mapping of those that have a colon."""
 
-    def mapped(self, mapping: Mapping[str, str]) -> Target:
+    def mapped(self, mapping: Mapping[str, str]) -> RowTarget:
         """Return the target with places that the user names.
 
         Raises:
@@ -31,25 +31,25 @@ class Target:
         """
         check_parts(mapping)
         inside = {part: key for part, key in self.inside.items() if part not in mapping}
-        return Target(self.name, self.words, {**self.paths, **mapping}, inside, self.tags)
+        return RowTarget(self.name, self.words, {**self.paths, **mapping}, inside, self.tags)
 
 
 _PLAIN = {"name": "id", "input": "input", "expected": "expected", "metadata": "metadata", "tags": "tags"}
 TARGETS = (
-    Target("rows", "Rows in JSON Lines, or in CSV: id, input, expected, metadata, tags.", _PLAIN),
-    Target(
+    RowTarget("rows", "Rows in JSON Lines, or in CSV: id, input, expected, metadata, tags.", _PLAIN),
+    RowTarget(
         "langsmith",
         "Examples of LangSmith in JSON Lines.",
         {"name": "id", "input": "inputs", "expected": "outputs", "metadata": "metadata", "tags": "split"},
         {"input": "question", "expected": "answer"},
         tags="text",
     ),
-    Target(
+    RowTarget(
         "langfuse",
         "Dataset items of Langfuse in JSON Lines.",
         {"name": "id", "input": "input", "expected": "expectedOutput", "metadata": "metadata"},
     ),
-    Target(
+    RowTarget(
         "mlflow",
         "Records of an MLflow evaluation dataset in JSON Lines.",
         {
@@ -64,8 +64,8 @@ TARGETS = (
         {"input": "question", "expected": "expected_response"},
         tags="mapping",
     ),
-    Target("braintrust", "Rows of a Braintrust dataset in JSON Lines.", _PLAIN),
-    Target(
+    RowTarget("braintrust", "Rows of a Braintrust dataset in JSON Lines.", _PLAIN),
+    RowTarget(
         "datadog",
         "Records of a Datadog dataset in JSON Lines.",
         {**_PLAIN, "input": "input_data", "expected": "expected_output"},
@@ -74,7 +74,7 @@ TARGETS = (
 )
 
 
-def target_named(name: str) -> Target | None:
+def target_named(name: str) -> RowTarget | None:
     """Return the target of this name; None if there is none."""
     return next((each for each in TARGETS if each.name == name), None)
 
