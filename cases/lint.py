@@ -83,8 +83,6 @@ def _servers(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
 def _without_effect(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
     """Yield the fields that are stored with the case, and that this version does not act on."""
     words = "is stored with the case, but has no effect yet"
-    if case.threshold is not None:
-        yield LintFinding(f"threshold {words}: runs pass by --threshold", lines.of("threshold"), certain=False)
     if case.conversation:
         yield LintFinding(f"conversation {words}: the agent is not given it", lines.of("conversation"), certain=False)
     for index, point in enumerate(case.scoring_points):

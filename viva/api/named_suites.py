@@ -12,7 +12,8 @@ from viva.api.blocking import blocking
 from viva.api.journals import SuiteResult
 from viva.api.suites import ORIGIN, run_suite_async
 from viva.errors import SetupError
-from viva.exam.options import Options, Part, Value
+from viva.exam.option_declaration import Part, Value
+from viva.exam.options import Options
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.resources import DEFAULT_AGENT
 from viva.plugins.parameters import split_list

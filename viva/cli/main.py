@@ -35,6 +35,7 @@ COMMANDS = {
     "export": ("viva.cli.commands.export_cases", "Write cases and conversations for other tools."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "trust": ("viva.cli.project.trust_command", "Show what a viva.yaml would run, and trust it until it changes."),
+    "mcp": ("viva.cli.assistants.command", "Serve tools to a coding assistant by MCP."),
     "docs": ("viva.cli.commands.docs", "Print or search the pages of documentation."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
 }

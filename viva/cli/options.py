@@ -16,10 +16,12 @@ from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail
 from viva.cli.project.used_file import suite_in_use
 from viva.errors import SetupError
-from viva.exam.options import MODEL_FILES, Option, Options, Part, Value, one_or_several
+from viva.exam.option_declaration import Option, Part, Value
+from viva.exam.options import MODEL_FILES, Options, one_or_several
 from viva.plugins.parameters import split_list
 from viva.records.text import printable
-from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
+from viva.suites.request import Command
+from viva.suites.resuming.stored_request import R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
 T = TypeVar("T")

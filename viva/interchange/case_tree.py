@@ -7,13 +7,21 @@ from typing import Any
 from viva.cases import Case
 from viva.cases.checks.reader import check_of
 from viva.cases.checks.words import statement_of
+from viva.interchange.drafts.asked import as_text
+from viva.interchange.drafts.draft import INCOMPLETE
+from viva.interchange.drafts.rows import RESERVED
 from viva.interchange.ledger import Ledger
 from viva.interchange.plain_data import plain_data
 from viva.interchange.source import Source
 from viva.records.codec import to_plain
 
-OF_VIVA = ("name", "file", "hash", "data_folder", "point_groups", "for_recordings")
+OF_VIVA = ("name", "file", "hash", "data_folder", "point_groups", "for_recordings", "entry", "row")
 """Fields that say where a case lies, or that its reader makes of others."""
+
+
+def short_name(case: Case) -> str:
+    """Return what other tools call a case: the id of its row, its own name in its file, or its name."""
+    return case.row or case.entry or case.name
 
 
 def case_tree(case: Case, ledger: Ledger) -> Source:
@@ -22,8 +30,19 @@ def case_tree(case: Case, ledger: Ledger) -> Source:
     document = {key: value for key, value in fields.items() if key not in OF_VIVA}
     document["scoring_points"] = [_point(point) for point in fields.get("scoring_points", ())]
     document["script"] = [line["say"] if list(line) == ["say"] else line for line in fields.get("script", ())]
+    document["tags"] = _tags(case)
+    document["columns"] = {key: value for key, value in case.columns.items() if key not in RESERVED}
     kept = {key: value for key, value in document.items() if value not in (None, [], {}, "")}
     return Source.root(plain_data(kept, case.name), ledger, case.name)
+
+
+def _tags(case: Case) -> list[str]:
+    """Return the tags that the author gave: not those of the import, of the family, and of columns."""
+    if not case.row:
+        return [tag for tag in case.tags if tag != INCOMPLETE]
+    family = case.name.removesuffix(f"[{case.row}]")
+    ours = {INCOMPLETE, family, *(f"{name}={as_text(value)}" for name, value in case.columns.items())}
+    return [tag for tag in case.tags if tag not in ours]
 
 
 def _point(point: dict[str, Any]) -> dict[str, Any]:

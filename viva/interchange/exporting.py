@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from viva.cases import Case
 from viva.errors import SetupError
-from viva.interchange.case_tree import case_tree
+from viva.interchange.case_tree import case_tree, short_name
 from viva.interchange.ledger import Gap, Ledger, Note, shown_path
 from viva.interchange.pydantic_evals import exporter as pydantic_evals
 from viva.interchange.report import Reported
@@ -46,7 +47,10 @@ def export_cases(cases: Sequence[Case], to: str, suffix: str = "") -> Exported:
         SetupError: there is no such format.
     """
     ledger = Ledger()
-    trees = [(case.name, case_tree(case, ledger)) for case in cases]
+    short = Counter(map(short_name, cases))
+    trees = [
+        (short_name(case) if short[short_name(case)] == 1 else case.name, case_tree(case, ledger)) for case in cases
+    ]
     if to == "pydantic-evals":
         text = yaml_text(pydantic_evals.export(trees), [])
     elif to == "rows":

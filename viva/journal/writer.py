@@ -61,7 +61,7 @@ def run_id(subject: str, agent: str, trial: int = 1, persona: str = "", strategy
     # Runs without a persona and a strategy have the ids that they had before there were any.
     chosen = [persona, strategy] if persona or strategy else []
     # Rows are numerous, and long names of families are alike in their readable part: eight digits would collide.
-    digits = 16 if subject.endswith("]") else 8
+    digits = 12 if subject.endswith("]") else 8
     digest = hashlib.sha256(_to_json([subject, agent, trial, *chosen]).encode()).hexdigest()[:digits]
     return f"{_readable(subject)}-{digest}"
 

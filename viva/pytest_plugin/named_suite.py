@@ -12,7 +12,8 @@ import pytest
 
 from viva.cases import Case, CaseError, find_case
 from viva.errors import SetupError
-from viva.exam.options import Options, Value
+from viva.exam.option_declaration import Value
+from viva.exam.options import Options
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
 

@@ -12,6 +12,7 @@ from viva.judge.trajectory import SKIPPED
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
+from viva.reports.facts import threshold_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
@@ -39,7 +40,7 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     table.add_row("", "")
     for spec, label in labels.items():
         table.add_row("agent", Text(label if label == spec else f"{label} = {one_line(spec, 200)}"))
-    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
+    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {threshold_words(figures)}"))
     if faults := [why for why in suite.excluded if why != SKIPPED]:
         table.add_row(
             "excluded",

@@ -23,7 +23,7 @@ from viva.suites.engine import SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.request import JournalsRequest
-from viva.suites.resume import ResumeStep, next_step
+from viva.suites.resuming.next_step import ResumeStep, next_step
 
 CaseKey = tuple[Path, str, str]
 """Journal, name and hash."""

@@ -26,7 +26,7 @@ from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import refuse_same_id
 from viva.suites.request import JournalsRequest
-from viva.suites.resume import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
 """The stop reasons of conversations in which the examiner asked all of its questions."""

@@ -23,8 +23,9 @@ from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of
-from viva.suites.request import SuiteRequest, load_request
-from viva.suites.resume import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.request import SuiteRequest
+from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.resuming.stored_request import load_request
 
 NO_BUDGET = Budget()
 

@@ -154,7 +154,7 @@ def test_one_name_or_tag_selects_cases_as_a_list_does(write_case: CaseMaker) -> 
     write_case("first", tags=["quick"])
     write_case("second")
     for selected in ({"names": "first"}, {"names": ["first"]}, {"tags": "quick"}):
-        result = viva.run_suite(".", Parrot, sandbox="process", **selected)  # type: ignore[arg-type]
+        result = viva.run_suite(".", Parrot, sandbox="process", **selected)
         assert {run.setting.case for run in result.runs()} == {"first"}
 
 

@@ -13,7 +13,7 @@ from viva.exam.stored_runs import REQUEUE, read_run_states
 from viva.journal.writer import Journal, run_id
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.suites.at_work.requeueing import requeue
-from viva.suites.resume import ResumeStep, next_step
+from viva.suites.resuming.next_step import ResumeStep, next_step
 
 AGENT = """
 async def get_reply_from_agent(self, message):

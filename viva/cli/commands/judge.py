@@ -33,7 +33,7 @@ from viva.cli.options import (
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.filters.selection import NO_FILTER, RunFilter
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal

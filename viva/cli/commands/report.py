@@ -126,7 +126,7 @@ def command(
 
 def _parts(folders: Sequence[Path]) -> Iterator[str]:
     """Yield a line for each journal that holds only a part of a suite, which would otherwise look like the whole."""
-    from viva.suites.request import part_words
+    from viva.suites.resuming.stored_request import part_words
 
     several = len(folders) > 1
     for folder in dict.fromkeys(folders):

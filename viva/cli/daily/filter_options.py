@@ -121,7 +121,7 @@ def refuse_gate_by_results(filters: RunFilter, folders: Sequence[Path], gated: M
     flags = [flag for flag, value in gated.items() if value or value == 0.0]
     if not flags:
         return
-    from viva.suites.request import was_chosen_by_results
+    from viva.suites.resuming.stored_request import was_chosen_by_results
 
     by = [f"{name} in --where" for name in filters.by_results]
     if filters.failed is not None and filters.failed.is_one_of(folders):

@@ -21,7 +21,7 @@ def command(journal: Path | None) -> None:
     Work that was stopped is resumed by its own command: viva suite --resume JOURNAL.
     """
     from viva.suites.at_work.pausing import NotAtWork, resume
-    from viva.suites.request import load_request
+    from viva.suites.resuming.stored_request import load_request
 
     folder = folder_from(journal)
     try:

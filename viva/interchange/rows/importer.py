@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
@@ -14,7 +15,7 @@ from viva.interchange.ledger import Gap
 from viva.interchange.rows.shapes import chosen_paths, rows_of
 from viva.interchange.source import Source
 
-SPLIT = ("split", "splits")
+_AGAIN = re.compile(r" \(duplicate \d+\)$")
 
 
 def recognises(source: SourceFile) -> bool:
@@ -52,15 +53,22 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         if not draft.points:
             draft.mark("say what a good answer is: the row has no expectation")
         _add_rest(draft, found)
-        draft.title = _title(number, draft, found.get("name"))
+        used = {str(step) for node in found.values() for step in node.path[len(row.path) :][:1]}
+        draft.columns = {key: each.take() for key, each in row.items() if key not in used and _is_column(key, each)}
+        draft.row = _identity(found.get("name"))
+        draft.title = draft.row or f"{number:04} {str((draft.script or [draft.task_description])[0])[:40]}"
         yield draft
 
 
-def _title(number: int, draft: CaseDraft, name: Source | None) -> str:
-    if name is not None and isinstance(name.peek(), str | int) and name.peek() != "":
-        return str(name.express("the name of the case"))
-    words = draft.script[0] if draft.script else draft.task_description
-    return f"{number:04} {str(words)[:40]}"
+def _identity(name: Source | None) -> str:
+    if name is None or not isinstance(name.peek(), str | int) or isinstance(name.peek(), bool) or name.peek() == "":
+        return ""
+    return str(name.express("the id of a row"))
+
+
+def _is_column(key: str, value: Source) -> bool:
+    """Return whether a table keeps a value. The first value of a key that is given twice is reported."""
+    return value.peek() not in (None, "", [], {}) and _AGAIN.search(key) is None
 
 
 def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:

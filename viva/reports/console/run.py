@@ -28,6 +28,7 @@ from viva.records.wording import (
 )
 from viva.reports.case_words import fact_rows
 from viva.reports.console.insights import insight_tables, verdict_lines
+from viva.reports.facts import own_threshold_words
 from viva.reports.fork_words import fork_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.hit_words import hit_lines_of
@@ -75,6 +76,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_row("", "")
     excluded = "" if record.outcome.counts or record.score is None else " (excluded from all averages)"
     fact("score", score_line(record) + excluded, "bold")
+    if setting.threshold is not None:
+        fact("passes from", own_threshold_words(setting.threshold))
     why = f": {exact_line(record.error, 500)}" if record.error else ""
     fact("outcome", outcome_line(record) + why)
     fact("rounds", str(record.rounds) + _rounds_words(record))

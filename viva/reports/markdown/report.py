@@ -10,6 +10,7 @@ from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.facts import threshold_words
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -95,17 +96,18 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     excluded = [f"{count} {kind}" for kind, count in suite.excluded.items()]
     if unfinished:
         excluded.append(f"{unfinished} unfinished")
+    at_threshold = f"at a threshold of {threshold_words(figures)}"
     if not suite.runs:
         words = "## Nothing was scored\n\n" + ("" if excluded else "There is no finished run.")
     elif len(figures.agents) > 1:
         # No overall score: agents are not a sample of a population.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
-        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}."
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** {at_threshold}."
     else:
         ends = "" if suite.too_few else f", 95 % {interval(suite.mean_interval)}"
         rate = "" if suite.too_few else f", 95 %: {percents(suite.pass_rate_interval).strip('()')}"
         words = f"## Score {number(suite.mean)}{ends}\n\n"
-        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}"
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** {at_threshold}"
         words += f" ({percent(suite.pass_rate)}{rate})."
     if any(agent.too_few for agent in figures.agents):
         words += f" Intervals need at least {FEWEST_CASES} cases."

@@ -14,9 +14,10 @@ from viva.reports.facts import Standing, cost_of, standing, tokens_of
 from viva.reports.journals import Journals, Unfinished
 from viva.reports.page.failures import Failures, misses
 from viva.reports.page.reason_diffs import without_line
+from viva.statistics.over_time.trend import TaskTrend
+from viva.statistics.over_time.trends import TrendTally
 from viva.statistics.scores import evaluator_names, score_of
 from viva.statistics.summary import Figures, summarize
-from viva.statistics.trends import TaskTrend, TrendTally
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""

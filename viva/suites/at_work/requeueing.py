@@ -20,7 +20,7 @@ from viva.journal.writer import Journal
 from viva.records.run_record import Outcome
 from viva.records.wording import counted
 from viva.suites.job import Job
-from viva.suites.request import load_request
+from viva.suites.resuming.stored_request import load_request
 
 MARK = ".requeue"
 """The file that tells a process at work that there are new such lines."""
