@@ -118,6 +118,7 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
     """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case."""
     specs, options = specs_of(request), request.options
     only = None if request.only is None else frozenset(request.only)
+    suite = "" if request.from_file is None else request.from_file.suite
     variants = list(product(options.personas or ("",), options.strategies or ("",)))
     for trial, case, spec, (persona, strategy) in product(range(1, request.trials + 1), cases, specs, variants):
         header = RunHeader(
@@ -128,6 +129,7 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
             persona=persona,
             strategy=strategy,
             tags=case.tags,
+            suite=suite,
         )
         if only is None or header.id in only:
             yield header, case
