@@ -27,7 +27,7 @@ class NotFound(Exception):
     """The page asked for something that is not there."""
 
 
-def journal_view(number: int, journal: WatchedJournal) -> dict[str, Any]:
+def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) -> dict[str, Any]:
     """Return the state of a journal, as the page's head and its list of journals show it."""
     state = journal.state()
     return {
@@ -42,6 +42,7 @@ def journal_view(number: int, journal: WatchedJournal) -> dict[str, Any]:
         "counts": dict(journal.counts()),
         "version": journal.version,
         "damage": journal.places.damage.words(),
+        "labels": labels,
     }
 
 
@@ -201,10 +202,12 @@ def failure_view(error: Exception) -> dict[str, Any]:
     return {"error": printable(str(error), 2000)}
 
 
-def changes_view(journals: Sequence[WatchedJournal], seen: Sequence[int]) -> list[dict[str, Any]]:
+def changes_view(
+    journals: Sequence[WatchedJournal], seen: Sequence[int], *, labels: bool = False
+) -> list[dict[str, Any]]:
     """Return the state of each journal that changed since the versions that were seen."""
     return [
-        journal_view(number, journal)
+        journal_view(number, journal, labels=labels)
         for number, (journal, version) in enumerate(zip(journals, seen, strict=True))
         if journal.version != version
     ]

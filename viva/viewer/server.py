@@ -83,6 +83,7 @@ class Viewer(ThreadingHTTPServer):
         self.follower = Follower(journals)
         self.overviews = Overviews()
         self.rater = rater
+        self.labels = labels is not None
         self.desks = [None if labels is None else LabelDesk(each, rater, labels) for each in journals]
         self.token = secrets.token_urlsafe(18)
         if ":" in host:
@@ -196,7 +197,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest.startswith("page/") and _PAGE_FILE.fullmatch(name := rest.removeprefix("page/")):
             self._send(_TYPES[name.rpartition(".")[2]], _page_file(name))
         elif rest == "api/journals":
-            self._json([answers.journal_view(*each) for each in enumerate(self.server.journals)])
+            self._json(
+                [answers.journal_view(*each, labels=self.server.labels) for each in enumerate(self.server.journals)]
+            )
         elif rest == "api/events":
             self._events()
         elif (found := re.fullmatch(r"api/(\d{1,4})/([a-z]+)", rest)) is not None:
@@ -240,7 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         server, seen, count = self.server, [-1] * len(self.server.journals), -1
         while not server.follower.stopped:
-            changed = answers.changes_view(server.journals, seen)
+            changed = answers.changes_view(server.journals, seen, labels=server.labels)
             for each in changed:
                 seen[each["n"]] = each["version"]
             text = f"data: {json.dumps(changed)}\n\n" if changed else ": still here\n\n"

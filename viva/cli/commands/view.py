@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from viva.cli import completion
-from viva.cli.parameter_types import NumberRange
+from viva.cli.labelling.raters import user_name
+from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.journal.paths import RUNS
 from viva.records.text import printable
@@ -27,9 +28,24 @@ from viva.records.text import printable
 @click.option(
     "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
+@click.option("--rater", metavar="NAME", help="Who labels and comments. [default: your user name]")
+@click.option(
+    "--labels",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Label scoring points there, as `viva label` does, into this file.",
+)
 @click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
 @report_user_errors
-def command(paths: tuple[str, ...], port: int, host: str, threshold: float, no_open: bool) -> None:
+def command(
+    paths: tuple[str, ...],
+    port: int,
+    host: str,
+    threshold: float,
+    rater: str | None,
+    labels: Path | None,
+    no_open: bool,
+) -> None:
     """Show journals in the browser. Those of suites at work are shown live.
 
     Journals are found below each FOLDER. [default: runs/]
@@ -41,7 +57,7 @@ def command(paths: tuple[str, ...], port: int, host: str, threshold: float, no_o
     folders = find_journals([Path(path) for path in paths] or [RUNS])
     journals = [WatchedJournal(folder, threshold) for folder in folders]
     try:
-        server = Viewer(journals, host, port)
+        server = Viewer(journals, host, port, rater=(rater or user_name()).strip(), labels=labels)
     except OSError as error:
         fail(f"viva view: cannot listen on {printable(host)}:{port}: {error.strerror}. Choose another --port.")
     with server:

@@ -10,6 +10,13 @@ export const ask = async (path, query = {}) => {
   return found;
 };
 
+export const send = async (path, given) => {
+  const answer = await fetch(`api/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(given) });
+  const found = await answer.json();
+  if (!answer.ok) throw new Refused(found.error);
+  return found;
+};
+
 // Calls `changed` with the state of each journal that changed, from now on.
 export const listen = (changed, lost) => {
   const source = new EventSource("api/events");

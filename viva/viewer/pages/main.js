@@ -2,13 +2,19 @@
 
 import { ask, listen } from "./api.js";
 import { address, go, read } from "./address.js";
+import { Beside } from "./beside.js";
 import { Grid } from "./grid.js";
+import { Label } from "./label.js";
+import { Overview } from "./overview.js";
 import { Run } from "./run.js";
 import { RunList } from "./runs.js";
+import { Versus } from "./versus.js";
 
-const VIEWS = { runs: RunList, grid: Grid, run: Run };
+const VIEWS = { overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, label: Label };
+const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
 const main = document.getElementById("main");
-const { el } = runParts(main); // eslint-disable-line no-undef
+const parts = runParts(main); // eslint-disable-line no-undef
+const { el } = parts;
 const journals = new Map();
 let view = null;
 let shown = "";
@@ -29,6 +35,9 @@ const drawBar = () => {
     : el("strong", { dir: "auto" }, here ? here.name : "");
   if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
   if (!list.contains(document.activeElement)) list.replaceChildren(choice);
+  const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (name !== "label" || here?.labels));
+  document.getElementById("views").replaceChildren(...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
+    "aria-current": state.view === name ? "page" : null }, words)));
   if (!here) return;
   const ended = here.runs - (here.counts.running || 0);
   const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${number.toLocaleString("en")} ${name}`));
@@ -40,14 +49,16 @@ const drawBar = () => {
 
 const route = async () => {
   const state = read();
-  const key = [state.journal, state.view, state.id].join("/");
+  // The list and a run follow their own addresses; other views are made anew.
+  const own = ["runs", "run"].includes(state.view) ? "" : JSON.stringify(state.query);
+  const key = [state.journal, state.view, state.id, own].join("/");
   if (key !== shown || !view) {
     shown = key;
     main.replaceChildren();
     main.className = state.view;
     problem("");
     document.title = "Viva";
-    view = new (VIEWS[state.view] || RunList)(main, state, { el });
+    view = new (VIEWS[state.view] || RunList)(main, state, parts);
     if (view.ready) await view.ready.catch((error) => problem(error.message));
   }
   drawBar();
@@ -67,7 +78,7 @@ const walkRounds = (way) => {
   const here = all.findIndex((node) => node.getBoundingClientRect().bottom > 60);
   all[Math.max(0, Math.min(all.length - 1, here + way))]?.scrollIntoView({ block: "start" });
 };
-const HELP = [["/", "go to the filter, or find in the run"], ["j, k", "next and previous run or round"], ["Enter", "open the run"], ["g", "cases by agents"],
+const HELP = [["/", "go to the filter, or find in the run"], ["j, k", "next and previous run or round"], ["Enter", "open the run"], ["o", "overview"], ["g", "cases by agents"], ["v", "two journals"],
   ["l", "list of runs"], ["Esc", "back to the list"], ["?", "this help"]];
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -78,7 +89,10 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (typing) return;
+  if (view?.key?.(event.key)) { event.preventDefault(); return; }
   const keys = {
+    o: () => go({ ...read(), view: "overview", id: "", query: {} }),
+    v: () => go({ ...read(), view: "versus", id: "", query: {} }),
     "/": () => main.querySelector("input[type=search]")?.focus(),
     j: () => (read().view === "run" ? walkRounds(1) : walk(1)),
     k: () => (read().view === "run" ? walkRounds(-1) : walk(-1)),

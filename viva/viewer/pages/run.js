@@ -1,6 +1,6 @@
 // One run: facts, verdicts, and its rounds, of which only those near the screen are in the page.
 
-import { ask } from "./api.js";
+import { ask, send } from "./api.js";
 import { address, go } from "./address.js";
 import { Rounds } from "./rounds.js";
 
@@ -8,6 +8,7 @@ export class Run {
   constructor(main, state) {
     this.main = main;
     this.state = state;
+    this.comments = null;
     this.head = document.createElement("div");
     this.talk = document.createElement("div");
     main.append(this.head, this.talk);
@@ -95,6 +96,29 @@ export class Run {
       data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
       data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, `What it printed (${stream})`), el("div", { class: "text", dir: "auto" }, text))));
     this.main.querySelector(".ending")?.remove();
-    this.main.append(this.ending);
+    if (this.comments) this.comments.before(this.ending);
+    else this.main.append(this.ending);
+    if (!this.comments) this.showComments();
+  }
+
+  // What readers say is kept beside the journal.
+  async showComments() {
+    const { el, button } = this.parts;
+    this.comments = el("section", { class: "comments" });
+    this.main.append(this.comments);
+    const list = el("ol", {});
+    const text = el("textarea", { rows: 2, "aria-label": "comment", placeholder: "A comment on this run" });
+    const round = el("input", { type: "number", min: 1, "aria-label": "on round", placeholder: "round" });
+    const add = (each) => list.append(el("li", {}, el("small", {}, [each.by, each.at].filter(Boolean).join(" · "), each.round ? [" · ", button(`round ${each.round}`,
+      () => this.follow(-1, each.round), { class: "link" })] : null), el("div", { class: "text", dir: "auto" }, each.text)));
+    const problem = el("p", { class: "remark", role: "alert" });
+    const save = button("Comment", async () => {
+      try {
+        add(await send(`${this.state.journal}/comment`, { run: this.state.id, text: text.value, round: round.value ? Number(round.value) : null }));
+        text.value = problem.textContent = "";
+      } catch (error) { problem.textContent = error.message; }
+    });
+    this.comments.append(el("h2", {}, "Comments"), list, el("div", { class: "filters" }, text, round, save), problem);
+    for (const each of await ask(`${this.state.journal}/comments`, { id: this.state.id })) add(each);
   }
 }

@@ -24,9 +24,10 @@ export class RunList {
     this.space = el("div", { class: "space" });
     this.body = el("div", { class: "window", role: "list" });
     this.scroller = el("div", { class: "scroller", tabindex: 0, "aria-label": "Runs" }, this.space, this.body);
-    const other = address({ ...state, view: "grid", query: { where: state.query.where } });
+    this.chosen = new Set();
+    this.beside = el("a", { class: "strong", hidden: true }, "Side by side");
     main.append(el("form", { class: "filters" }, el("label", { class: "grow" }, "Filter", this.where), el("label", {}, "Order", this.order), this.count,
-      el("a", { href: other }, "Cases by agents")), this.problem, this.scroller);
+      this.beside), this.problem, this.scroller);
     main.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
     this.where.addEventListener("input", () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.filter(), 150); });
     this.order.addEventListener("change", () => this.filter());
@@ -96,7 +97,9 @@ export class RunList {
     const href = address({ journal: this.state.journal, view: "run", id: row.id, query: { where: this.state.query.where, order: this.state.query.order, at: place } });
     const why = row.missed || row.reason || "";
     const score = row.score === null || row.score === undefined ? "" : row.score.toFixed(2);
-    return el("a", { class: "row", href, role: "listitem" },
+    const choose = el("input", { type: "checkbox", checked: this.chosen.has(row.id), "aria-label": `compare ${row.case}, ${row.agent}, trial ${row.trial}` });
+    choose.addEventListener("change", () => this.choose(row.id, choose.checked));
+    const link = el("a", { class: "row", href },
       el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
       el("span", { class: "name", dir: "auto" }, row.case || row.id),
       el("span", { class: "agent", dir: "auto" }, row.agent),
@@ -104,5 +107,14 @@ export class RunList {
       el("span", { class: "n" }, score),
       el("span", { class: "n" }, `${row.rounds} ${row.rounds === 1 ? "round" : "rounds"}`),
       el("span", { class: "why", dir: "auto" }, why));
+    return el("div", { class: "line", role: "listitem" }, choose, link);
+  }
+
+  choose(id, wanted) {
+    if (wanted) this.chosen.add(id);
+    else this.chosen.delete(id);
+    const runs = Array.from(this.chosen).slice(0, 4).join(",");
+    this.beside.hidden = this.chosen.size < 2;
+    this.beside.setAttribute("href", address({ journal: this.state.journal, view: "beside", query: { runs } }));
   }
 }
