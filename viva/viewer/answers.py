@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -200,14 +200,3 @@ def found_rounds(journal: WatchedJournal, run: str, words: str, most: int = 200)
 def failure_view(error: Exception) -> dict[str, Any]:
     """Return an error as the page shows it."""
     return {"error": printable(str(error), 2000)}
-
-
-def changes_view(
-    journals: Sequence[WatchedJournal], seen: Sequence[int], *, labels: bool = False
-) -> list[dict[str, Any]]:
-    """Return the state of each journal that changed since the versions that were seen."""
-    return [
-        journal_view(number, journal, labels=labels)
-        for number, (journal, version) in enumerate(zip(journals, seen, strict=True))
-        if journal.version != version
-    ]

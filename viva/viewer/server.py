@@ -18,14 +18,13 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from viva.errors import SetupError
 from viva.journal.errors import JournalError
+from viva.records.text import printable
 from viva.viewer import answers
-from viva.viewer.comments import Comment, add_comment, comment_view, read_comments
 from viva.viewer.downloads import open_left_file
 from viva.viewer.following import Follower
 from viva.viewer.label_desk import LabelDesk
-from viva.viewer.overview import Overviews
 from viva.viewer.pictures import picture
-from viva.viewer.side_by_side import versus_view
+from viva.viewer.routes import Routes
 from viva.viewer.watched import WatchedJournal
 
 LOCAL = "127.0.0.1"
@@ -41,6 +40,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_QUESTION = re.compile(r"api/(\d{1,4})/([a-z]+)")
 _PAGE_FILE = re.compile(r"[a-z_]+\.(?:js|css)")
 _TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _OF_REPORTS = frozenset({"page.css", "run_parts.js"})
@@ -81,14 +81,12 @@ class Viewer(ThreadingHTTPServer):
         """
         self.journals = journals
         self.follower = Follower(journals)
-        self.overviews = Overviews()
-        self.rater = rater
-        self.labels = labels is not None
-        self.desks = [None if labels is None else LabelDesk(each, rater, labels) for each in journals]
+        desks = () if labels is None else [LabelDesk(each, rater, labels) for each in journals]
+        self.routes = Routes(journals, rater, desks)
         self.token = secrets.token_urlsafe(18)
         if ":" in host:
             self.address_family = socket.AF_INET6
-        super().__init__((host, port), _Handler)
+        super().__init__((host, port), _Answering)
         self.host = host
 
     @property
@@ -105,7 +103,7 @@ class Viewer(ThreadingHTTPServer):
         return self.host != LOCAL or name in (LOCAL, "localhost")
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Answering(BaseHTTPRequestHandler):
     server: Viewer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "viva", ""
@@ -116,37 +114,36 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one request."""
         path = urlsplit(self.path)
         token, _, rest = path.path.lstrip("/").partition("/")
-        if not self._is_allowed(token):
-            return
-        query = {name: values[-1] for name, values in parse_qs(path.query, max_num_fields=20).items()}
-        try:
-            self._route(rest, query)
-        except (answers.NotFound, FileNotFoundError) as error:
-            self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
-        except (SetupError, JournalError, ValueError) as error:
-            self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
-        except (BrokenPipeError, ConnectionResetError, TimeoutError):
-            self.close_connection = True
+        if self._is_allowed(token):
+            self._answered(lambda: self._route(rest, _last_values(path.query)))
 
     def do_POST(self) -> None:
         """Take a label or a comment."""
         token, _, rest = urlsplit(self.path).path.lstrip("/").partition("/")
         # Unlike a question, this changes something, so the browser has to say that its own page asks.
-        if not self._is_allowed(token, needs_origin=True):
-            return
+        if self._is_allowed(token, needs_origin=True):
+            self._answered(lambda: self._take(rest))
+
+    def _answered(self, work: Callable[[], None]) -> None:
+        """Do the work of one request; whatever fails becomes an answer in words."""
         try:
-            given = self._given()
-            found = re.fullmatch(r"api/(\d{1,4})/(label|comment)", rest)
-            if found is None:
-                raise answers.NotFound(f"there is no {rest!r:.200}")
-            take = self._take_label if found[2] == "label" else self._take_comment
-            self._json(take(int(found[1]), given))
-        except answers.NotFound as error:
+            work()
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.close_connection = True
+        except (answers.NotFound, FileNotFoundError) as error:
             self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
         except (SetupError, JournalError, ValueError) as error:
             self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
-        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+        except Exception as error:
             self.close_connection = True
+            words = f"Viva itself failed: {type(error).__name__}: {error}"
+            self._json({"error": printable(words, 2000)}, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _take(self, rest: str) -> None:
+        given = self._given()
+        if (found := _QUESTION.fullmatch(rest)) is None:
+            raise answers.NotFound(f"there is no {rest!r:.200}")
+        self._json(self.server.routes.take(int(found[1]), found[2], given))
 
     def _given(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
@@ -158,38 +155,21 @@ class _Handler(BaseHTTPRequestHandler):
             raise ValueError("a JSON object is required")
         return given
 
-    def _take_label(self, number: int, given: dict[str, Any]) -> object:
-        self._journal(str(number))
-        desk = self.server.desks[number]
-        if desk is None:
-            raise SetupError("this viewer has no label file")
-        run, criterion, label = (given.get(name) for name in ("run", "criterion", "label"))
-        seconds, note = given.get("seconds"), given.get("note", "")
-        texts = isinstance(run, str) and isinstance(criterion, str) and isinstance(note, str)
-        if not texts or not isinstance(label, str | None) or not isinstance(seconds, int | float | None):
-            raise ValueError("a label requires the texts run and criterion, and label")
-        return desk.give(str(run), str(criterion), label, seconds, note)
-
-    def _take_comment(self, number: int, given: dict[str, Any]) -> object:
-        journal = self._journal(str(number))
-        run, text, place = given.get("run"), given.get("text"), given.get("round")
-        if not isinstance(text, str) or run not in journal.runs or type(place) not in (int, type(None)):
-            raise ValueError("a comment requires a run of this journal and a text")
-        comment = Comment(str(run), text, place, self.server.rater)
-        return comment_view(add_comment(journal.folder, comment))
-
     def _is_allowed(self, token: str, *, needs_origin: bool = False) -> bool:
         origin = self.headers.get("Origin")
         host = self.headers.get("Host", "")
         own_origin = origin == f"http://{host}" or (origin is None and not needs_origin)
         if not self.server.is_own_host(host) or not own_origin:
-            self._json({"error": "this server answers its own page only"}, HTTPStatus.FORBIDDEN)
+            self._refuse("this server answers its own page only")
             return False
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            words = "the address lacks the token that `viva view` printed"
-            self._json({"error": words}, HTTPStatus.FORBIDDEN)
+            self._refuse("the address lacks the token that `viva view` printed")
             return False
         return True
+
+    def _refuse(self, words: str) -> None:
+        self.close_connection = True  # what it sent is not read
+        self._json({"error": words}, HTTPStatus.FORBIDDEN)
 
     def _route(self, rest: str, query: Mapping[str, str]) -> None:
         if rest == "":
@@ -197,43 +177,17 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest.startswith("page/") and _PAGE_FILE.fullmatch(name := rest.removeprefix("page/")):
             self._send(_TYPES[name.rpartition(".")[2]], _page_file(name))
         elif rest == "api/journals":
-            self._json(
-                [answers.journal_view(*each, labels=self.server.labels) for each in enumerate(self.server.journals)]
-            )
+            self._json(self.server.routes.states())
         elif rest == "api/events":
             self._events()
-        elif (found := re.fullmatch(r"api/(\d{1,4})/([a-z]+)", rest)) is not None:
-            self._json(self._answer(int(found[1]), found[2], query))
+        elif (found := _QUESTION.fullmatch(rest)) is not None:
+            self._json(self.server.routes.answer(int(found[1]), found[2], query))
         elif (found := re.fullmatch(r"(\d{1,4})/(images/[0-9a-f]{64}\.[a-z]{3,4})", rest)) is not None:
-            self._picture(self._journal(found[1]), found[2])
+            self._picture(self.server.routes.journal(int(found[1])), found[2])
         elif (found := re.fullmatch(r"(\d{1,4})/file", rest)) is not None:
-            self._download(self._journal(found[1]), query.get("id", ""), query.get("path", ""))
+            self._download(self.server.routes.journal(int(found[1])), query.get("id", ""), query.get("path", ""))
         else:
             raise answers.NotFound(f"there is no {rest!r:.200}")
-
-    def _answer(self, number: int, name: str, query: Mapping[str, str]) -> object:
-        journal, server = self._journal(str(number)), self.server
-        if name == "overview":
-            return server.overviews.of(journal)
-        if name == "versus":
-            other = self._journal(str(_whole(query, "other", 0)))
-            only_changed = query.get("all") != "1"
-            return versus_view(journal, other, only_changed=only_changed, first=_whole(query, "first", 0))
-        if name == "comments":
-            return [comment_view(each) for each in read_comments(journal.folder, query.get("id", ""))]
-        if name == "label":
-            desk = server.desks[number]
-            after = (query["run"], query["criterion"]) if "run" in query and "criterion" in query else None
-            return {"point": None, "left": 0, "total": 0} if desk is None else desk.state(after)
-        answer = _ANSWERS.get(name)
-        if answer is None:
-            raise answers.NotFound(f"there is no {name!r}")
-        return answer(journal, query)
-
-    def _journal(self, number: str) -> WatchedJournal:
-        if int(number) >= len(self.server.journals):
-            raise answers.NotFound(f"there is no journal {number}")
-        return self.server.journals[int(number)]
 
     def _events(self) -> None:
         self.send_response(HTTPStatus.OK)
@@ -243,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         server, seen, count = self.server, [-1] * len(self.server.journals), -1
         while not server.follower.stopped:
-            changed = answers.changes_view(server.journals, seen, labels=server.labels)
+            changed = server.routes.changes(seen)
             for each in changed:
                 seen[each["n"]] = each["version"]
             text = f"data: {json.dumps(changed)}\n\n" if changed else ": still here\n\n"
@@ -292,32 +246,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: the terminal shows the address."""
 
 
-def _whole(query: Mapping[str, str], name: str, default: int) -> int:
-    text = query.get(name, "")
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise ValueError(f"{name} is not a whole number")
-    return int(text)
-
-
-def _runs(journal: WatchedJournal, query: Mapping[str, str]) -> object:
-    first, most = _whole(query, "first", 0), _whole(query, "most", answers.MOST_ROWS)
-    return answers.runs_view(journal, query.get("where", ""), query.get("order", ""), first, most)
-
-
-def _run(journal: WatchedJournal, query: Mapping[str, str]) -> object:
-    first, most = _whole(query, "first", 0), _whole(query, "most", answers.MOST_ROUNDS)
-    return answers.run_view(journal, query.get("id", ""), first, most)
-
-
-_ANSWERS: Mapping[str, Callable[[WatchedJournal, Mapping[str, str]], object]] = {
-    "runs": _runs,
-    "run": _run,
-    "grid": lambda journal, query: answers.grid_view(journal, query.get("where", "")),
-    "position": lambda journal, query: answers.position_of(journal, query.get("id", ""), _whole(query, "number", 1)),
-    "find": lambda journal, query: answers.found_rounds(journal, query.get("id", ""), query.get("words", "")),
-}
+def _last_values(query: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(query, max_num_fields=20).items()}
 
 
 @cache

@@ -43,6 +43,19 @@ class Reader:
         finally:
             connection.close()
 
+    def send(self, path: str, given: object, **headers: str) -> tuple[int, Any]:
+        """Send data as the page does; give the status and what was answered."""
+        host = urlsplit(self.server.address)
+        connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=20)
+        named = {"Content-Type": "application/json", "Origin": f"http://{host.netloc}"} | headers
+        body = given if isinstance(given, bytes) else json.dumps(given).encode()
+        try:
+            connection.request("POST", f"/{self.server.token}/{path}", body, {k: v for k, v in named.items() if v})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
     def json(self, path: str, **query: object) -> Any:
         """Ask for data."""
         status, _, body = self.ask(path, query)
@@ -55,8 +68,8 @@ def serve() -> Iterator[Callable[..., Reader]]:
     """Serve journals until the test ends."""
     servers = []
 
-    def start(*folders: Path) -> Reader:
-        server = Viewer([WatchedJournal(folder) for folder in folders])
+    def start(*folders: Path, labels: Path | None = None) -> Reader:
+        server = Viewer([WatchedJournal(folder) for folder in folders], rater="reader", labels=labels)
         servers.append(server)
         for place in range(len(folders)):
             server.follower.look(place)

@@ -11,6 +11,7 @@ from tests.viva.reports.browser import Browser
 from tests.viva.reports.made import HOSTILE, keep_image, png, write_run
 from tests.viva.viewer.conftest import Reader
 from viva.journal.writer import Journal
+from viva.judge.calibration.label_files import RANDOM, read_labels
 from viva.records.run_record import Outcome, Setting
 from viva.records.transcript import Round, StopReason, Transcript
 
@@ -161,3 +162,82 @@ def test_a_broken_journal_says_so_and_the_others_stay(
     browser.until("document.querySelectorAll('a.row').length === 1")
     assert "1 torn line" in browser.run("return document.getElementById('status').innerText")
     assert browser.run("return document.querySelectorAll('#journals option').length") == 2
+
+
+def test_the_overview_has_each_agent_and_what_most_runs_missed(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.open(serve(written).server.address + "#/0/overview")
+    browser.until("document.querySelectorAll('tbody tr').length === 3")
+    assert "3 of 5" in texts(browser, "tbody tr")[1]
+    assert texts(browser, ".misses td")[0].startswith("2 runs")
+    browser.run("document.querySelectorAll('tbody a')[1].click()")
+    browser.until("document.querySelectorAll('a.row').length === 5")
+
+
+def test_runs_that_were_chosen_stand_side_by_side(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.complaints()
+    browser.open(serve(written).server.address)
+    browser.until("document.querySelectorAll('.line input').length === 10")
+    for place in (0, 1):
+        browser.run(f"document.querySelectorAll('.line input')[{place}].click()")
+    browser.until("!document.querySelector('.filters a').hidden")
+    browser.run("document.querySelector('.filters a').click()")
+    browser.until("document.querySelectorAll('.beside .round').length === 6")
+    tops = browser.run(
+        "return Array.from(document.querySelectorAll('.beside .cell'), (node) => node.getBoundingClientRect().top)"
+    )
+    assert tops[2] == tops[3] > tops[0]
+    assert browser.complaints() == []
+
+
+def test_two_journals_show_what_flipped(written: Path, tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    later = tmp_path / "later"
+    with Journal(later) as journal:
+        for trial in range(1, 6):
+            write_run(journal, "addition", "a.py:A", trial, hits=(trial > 1,), reason="it forgot")
+            write_run(journal, "addition", "b.py:B", trial)
+    browser.open(serve(written, later).server.address + "#/0/versus?other=1")
+    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 3")
+    assert texts(browser, "output") == ["2 better, 1 worse, 7 the same"]
+    assert "it forgot" in texts(browser, ".versus-runs tbody tr")[0]
+    browser.click("input[type=checkbox]")
+    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 10")
+
+
+def test_labels_are_given_by_keys_and_blind_until_then(
+    written: Path, tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    target = tmp_path / "labels.jsonl"
+    reader = serve(written, labels=target)
+    browser.open(reader.server.address + "#/0/label")
+    browser.until("document.querySelectorAll('.round').length === 3")
+    shown = browser.run("return document.body.innerText")
+    assert "It is what the point asks for." not in shown
+    assert "the sum is wrong" not in shown
+    assert browser.run("return document.querySelectorAll('main mark, main .verdict, main .chip').length") == 0
+    browser.press("m")
+    browser.until("document.querySelector('.label-panel .chip')")
+    (label,) = read_labels(target)
+    assert (label.label, label.rater, label.chosen) == ("miss", "reader", RANDOM)
+    browser.press("b")
+    browser.until("document.querySelector('.label-panel').innerText.includes('taken back')")
+    assert read_labels(target) == []
+    browser.press("h")
+    browser.until("document.querySelector('.label-panel .chip')")
+    browser.press("n")
+    browser.until("document.querySelector('.label-panel small').innerText.startsWith('14 of 15')")
+
+
+def test_comments_stay_beside_the_journal(written: Path, serve: Serve, browser: Browser) -> None:
+    before = (written / "journal.jsonl").read_bytes()
+    reader = serve(written)
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.querySelector('.comments textarea')")
+    browser.type(".comments textarea", "<b>look</b> here")
+    browser.type(".comments input", "2")
+    browser.click(".comments > .filters button")
+    browser.until("document.querySelectorAll('.comments li').length === 1")
+    assert "<b>look</b> here" in texts(browser, ".comments li")[0]
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.querySelectorAll('.comments li').length === 1")
+    assert (written / "journal.jsonl").read_bytes() == before

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.viva.reports.made import HOSTILE, keep_image, png, write_run
 from tests.viva.viewer.conftest import Reader
@@ -16,6 +18,7 @@ from viva.exam.kept_workspaces import workspace_name
 from viva.journal.writer import Journal
 from viva.records.run_record import Setting
 from viva.records.transcript import Round
+from viva.viewer.comments import read_comments
 from viva.viewer.found import find_journals
 
 Serve = Callable[..., Reader]
@@ -185,3 +188,72 @@ def test_journals_are_found_below_a_folder_and_not_within_one(journal: Path, tmp
         find_journals([tmp_path / "journal" / "inner" / ".." / "images"])
     with pytest.raises(SetupError, match="there is no /nowhere"):
         find_journals([Path("/nowhere")])
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": ""}, {"Origin": "null"},
+        {"Origin": "http://evil.example"}, {"Host": "evil.example"},
+    ],
+)  # fmt: skip
+def test_nothing_is_taken_from_another_page(journal: Path, serve: Serve, headers: dict[str, str]) -> None:
+    status, _ = serve(journal).send("api/0/comment", {"run": "run-1", "text": "x"}, **headers)
+    assert status == 403
+    assert not (journal / "comments.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"", b"[]", b"{", b'"x"', {}, {"run": "run-1"}, {"run": "other", "text": "x"}, {"run": "run-1", "text": ""},
+        {"run": "run-1", "text": "x" * 20_001}, {"run": "run-1", "text": "x", "round": "1"},
+        {"run": ["run-1"], "text": "x"},
+    ],
+)  # fmt: skip
+def test_a_comment_that_is_none_is_refused_with_a_reason(journal: Path, serve: Serve, sent: object) -> None:
+    status, answer = serve(journal).send("api/0/comment", sent)
+    assert status == 400
+    assert answer["error"]
+    assert not (journal / "comments.jsonl").exists()
+
+
+def test_what_a_form_of_another_page_could_send_is_refused(journal: Path, serve: Serve) -> None:
+    reader = serve(journal)
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        assert reader.send("api/0/comment", {"run": "run-1", "text": "x"}, **{"Content-Type": kind})[0] == 400
+
+
+def test_a_label_of_another_conversation_does_not_count(tmp_path: Path, serve: Serve) -> None:
+    labels = tmp_path / "labels.jsonl"
+    for name, said in (("one", "first"), ("two", "second")):
+        with Journal(tmp_path / name) as written:
+            run = write_run(written, said=(said,))
+    reader = serve(tmp_path / "one", tmp_path / "two", labels=labels)
+    status, answer = reader.send("api/0/label", {"run": run, "criterion": "p0", "label": "miss", "seconds": 1.5})
+    assert (status, answer["label"], answer["agrees"]) == (200, "hit", False)
+    assert reader.json("api/0/label")["left"] == 0
+    assert reader.json("api/1/label")["left"] == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {}, {"run": "x", "criterion": "p0", "label": "hit"}, {"run": "{run}", "criterion": "none", "label": "hit"},
+        {"run": "{run}", "criterion": "p0", "label": "maybe"}, {"run": "{run}", "criterion": "p0", "label": 1},
+    ],
+)  # fmt: skip
+def test_a_label_that_is_none_is_refused(tmp_path: Path, serve: Serve, sent: dict[str, object]) -> None:
+    with Journal(tmp_path / "j") as written:
+        run = write_run(written)
+    filled = {name: run if value == "{run}" else value for name, value in sent.items()}
+    status, answer = serve(tmp_path / "j", labels=tmp_path / "l.jsonl").send("api/0/label", filled)
+    assert status == 400
+    assert answer["error"]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(st.one_of(st.binary(max_size=60), st.just(b'{"run":"r","text":"t","round":1e999}')), max_size=6))
+def test_comments_of_any_content_are_read_without_a_fault(tmp_path: Path, lines: list[bytes]) -> None:
+    (tmp_path / "comments.jsonl").write_bytes(b"\n".join([*lines, b'{"run":"r","text":"kept"}', b""]))
+    assert read_comments(tmp_path, "r")[-1].text == "kept"

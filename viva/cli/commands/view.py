@@ -66,7 +66,7 @@ def command(
         server.follower.start()
         click.echo(f"{server.address}")
         if host != LOCAL:
-            click.echo("Whoever knows this address can read these journals, also from other machines.", err=True)
+            click.echo("Everybody who knows this address can read these journals, also from other machines.", err=True)
         click.echo("Ctrl-C ends the viewer.", err=True)
         if not no_open:
             import webbrowser
