@@ -35,7 +35,7 @@ def uses_files(point: ScoringPoint) -> bool:
 def answers_in(point: ScoringPoint) -> Iterator[str | float]:
     """Yield the texts and numbers that the check of a point looks for, and that an agent has to find out."""
     for node in _nodes(_check(point), negated=False):
-        parts = node.check.checks if isinstance(node.check, FileCheck) else (node.check,)
+        parts: tuple[Any, ...] = node.check.checks if isinstance(node.check, FileCheck) else (node.check,)
         for check in parts:
             yield from _answers(check)
 
