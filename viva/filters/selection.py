@@ -137,6 +137,7 @@ def unfinished_record(event: Event) -> RunRecord:
         case_file=text("case_file"),
         persona=text("persona"),
         strategy=text("strategy"),
+        suite=text("suite"),
         agent_digest=text("agent_digest") or None,
     )
     return RunRecord(

@@ -24,8 +24,8 @@ from viva.statistics.scores import evaluator_names, insight_of, score_of
 # fmt: off
 COLUMNS = (
     "case_file", "score", "normalized_score", "agent", "trial", "outcome", "rounds", "stop", "tokens", "cost",
-    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "error", "row", "columns", "metadata",
-    "points_metadata",
+    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "suite", "error", "row", "columns",
+    "metadata", "points_metadata",
 )
 # fmt: on
 FACTS = 4
@@ -115,7 +115,7 @@ def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str |
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
-            *(cell(str(run.folder)), cell(run.id), "", "", "", "the run did not end"),
+            *(cell(str(run.folder)), cell(run.id), "", "", "", "", "the run did not end"),
             *("",) * FACTS,
             *("",) * (len(OWN_COLUMNS) * len(evaluators)),
         )
@@ -151,6 +151,7 @@ def _row(entry: Entry) -> tuple[str | int, ...]:
         agent_words(record.setting),
         cell(record.setting.persona, 60),
         cell(record.setting.strategy, 60),
+        cell(record.setting.suite, 100),
         cell(record.error or ""),
     )
 

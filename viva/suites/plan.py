@@ -124,6 +124,7 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
     seen: dict[str, RunHeader] = {}
     specs, options = specs_of(request), request.options
     only = None if request.only is None else frozenset(request.only)
+    suite = "" if request.from_file is None else request.from_file.suite
     variants = list(product(options.personas or ("",), options.strategies or ("",)))
     for trial, case, spec, (persona, strategy) in product(range(1, request.trials + 1), cases, specs, variants):
         header = RunHeader(
@@ -134,6 +135,7 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
             persona=persona,
             strategy=strategy,
             tags=case.tags,
+            suite=suite,
         )
         refuse_same_id(seen.setdefault(header.id, header), header)
         if only is None or header.id in only:

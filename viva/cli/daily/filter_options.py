@@ -45,7 +45,7 @@ def filter_options(what: str, *, since: str = "JOURNAL") -> Callable[[Callable[P
             "--changed-since",
             metavar=since,
             shell_complete=completion.journals,
-            help=f"{what} whose case or agent is not as it was there{or_commit}.",
+            help=f"{what} whose case or agent has changed since{or_commit}.",
         ),
     )
 

@@ -100,7 +100,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     judges.add(record)
     for line in calibration_lines(judges.uses(), [journal]):
         fact("judge", line.removeprefix("judge "))
-    for name in ("persona", "strategy"):
+    for name in ("suite", "persona", "strategy"):
         if played := getattr(setting, name):
             fact(name, one_line(played, 60))
     if setting.sandbox:

@@ -132,6 +132,7 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
     for held in figures.held[:MOST_HELD]:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
+        inside += f", suite {inert(held.suite)}" if held.suite else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         who = f"Examiner {inert(held.examiner) or 'unknown'}, judge {inert(held.judge) or 'unknown'}"
         words.append(f"{who}{sandbox}{inside}{runs}")

@@ -114,6 +114,7 @@ def planned_record(header: RunHeader, case: Case) -> RunRecord:
         agent=header.agent,
         persona=header.persona,
         strategy=header.strategy,
+        suite=header.suite,
     )
     return RunRecord(
         header.id, case.name, header.agent, PLANNED, None, trial=header.trial, tags=header.tags, setting=setting
