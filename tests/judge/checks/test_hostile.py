@@ -103,6 +103,7 @@ def laborious(transcript: Transcript) -> dict[str, int]:
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ROUNDS, max_size=3), st.sampled_from(range(len(CHECKS))))
 @example([Round(1, "Hi.", "[" * 200_000)], 12)
+@example([Round(1, "Hi.", "\U00010027" * 199)], 10)
 @example([Round(1, "Hi.", "1 " * 100_000)], 10)
 @example([Round(1, "Hi.", '{"' * 100_000)], 13)
 def test_no_conversation_makes_a_check_raise_or_do_much(rounds: list[Round], form: int) -> None:
