@@ -51,7 +51,7 @@ def evaluate_check(node: CheckNode, conversation: CheckedConversation, round_num
     got = found.got if len(found.got) <= LONGEST_GOT else f"{found.got[: LONGEST_GOT - 1]}…"
     if found.label is Label.UNSURE and run.allowance.cut:
         got = f"{got} ({CUT})"
-    return CheckFound(found.label, got, found.evidence)
+    return CheckFound(found.label, got, found.evidence, found.assumed)
 
 
 class _Run:
