@@ -16,7 +16,7 @@ from viva.records.transcript import StopReason, Transcript
 
 HANG_SECONDS = 1.0
 START_SECONDS = 2
-LEAVE_SECONDS = 0.5
+LEAVE_SECONDS = 1.0
 
 
 async def waits_for_a_slow_reply(subject: CheckedAgent) -> None:
