@@ -1,4 +1,4 @@
-"""The model of an agent that only talks to one over HTTP: a server in the agent's own process, with a `Model` behind it.
+"""The model of an agent that reaches its model over HTTP: a server in the agent's own process, before a `Model`.
 
 It speaks OpenAI's chat protocol and Anthropic's Messages API, streamed or not.
 """
@@ -6,6 +6,7 @@ It speaks OpenAI's chat protocol and Anthropic's Messages API, streamed or not.
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

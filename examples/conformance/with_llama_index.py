@@ -6,7 +6,7 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
-Settings.tokenizer = str.split  # LlamaIndex's own one takes 5 s for each million characters that its memory counts
+Settings.tokenizer = str.split  # LlamaIndex's own one takes seconds for each million characters in its memory
 
 
 def made(workspace):
