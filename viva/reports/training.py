@@ -18,7 +18,7 @@ from viva.records.codec import to_plain
 from viva.records.trajectory import without_doubles
 from viva.records.transcript import Round, Step, Transcript
 from viva.reports.journals import Journals
-from viva.statistics.scores import passes, score_of
+from viva.statistics.scores import run_passes, score_of
 
 Key = tuple[str, str]
 """Journal and run."""
@@ -39,7 +39,7 @@ def write(journals: Journals, out: TextIO) -> None:
 def write_supervised(journals: Journals, out: TextIO) -> None:
     """Write each conversation that passed, as an example to follow."""
     for stored, score in _scored(journals):
-        if passes(_low(stored), journals.threshold):
+        if stored.record is not None and run_passes(stored.record, journals.threshold):
             _line(out, "supervised", _talk(stored.transcript), {"score": score}, stored)
 
 
@@ -121,11 +121,6 @@ def _scored(journals: Journals) -> Iterator[tuple[StoredRun, float]]:
         scored = None if stored.record is None else score_of(stored.record)
         if scored is not None:
             yield stored, scored.score
-
-
-def _low(stored: StoredRun) -> float:
-    scored = None if stored.record is None else score_of(stored.record)
-    return 0.0 if scored is None else scored.low
 
 
 def _key(stored: StoredRun) -> Key:
