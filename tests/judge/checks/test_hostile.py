@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.judge.checks.talks import call, check, does, talk
 from viva.cases.checks.reader import read_check
 from viva.judge.checks.conversation import CheckedConversation
@@ -94,7 +95,7 @@ def least_time(form: int, transcript: Transcript, workspace: Path | None = None)
     return min(times)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ROUNDS, max_size=3), st.sampled_from(range(len(CHECKS))))
 @example([Round(1, "Hi.", "[" * 200_000)], 12)
 @example([Round(1, "Hi.", "1 " * 100_000)], 10)
