@@ -100,6 +100,9 @@ class ModelJudge:
             point: The scoring point.
             vote: The number of the vote, if the model votes several times.
         """
+        if point.round is not None and all(each.number != point.round for each in self._grounds.transcript.rounds):
+            reason = f"round {point.round} did not take place"
+            return point_verdict(self._subject, point, Label.UNSURE, reason, by=self.model.name)
         found: Grounded | NoAnswer | None = None
         for grounds in self._grounds.in_fewer_words():
             found = await self._ask(point, vote, grounds)
@@ -139,6 +142,7 @@ class ModelJudge:
             files="" if files is None else files.text,
             files_available=files is not None and files.available,
             statement=point.score_point.strip(),
+            round=point.round,
             shown=point.shown,
             environment=is_recorded(self._grounds.transcript),
             offered=", ".join(offered_tools(self._grounds.transcript)),

@@ -64,6 +64,7 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     for held in figures.held[:MOST_HELD]:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
+        inside += f", suite {held.suite}" if held.suite else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
         table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))

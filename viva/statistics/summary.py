@@ -50,6 +50,8 @@ class Conditions:
     """Version."""
     agent: str = ""
     """`in-process` where the agents' code ran in Viva's own process."""
+    suite: str = ""
+    """The suite of `viva.yaml`, by name; empty if the runs belong to none."""
     runs: int = 0
 
 
@@ -253,7 +255,7 @@ class _Held:
 
 _CONDITIONS = attrgetter(
     *("examiner", "judge", "judge_model", "judge_votes", "evaluators", "sandbox", "sandbox_isolates"),
-    *("viva", "in_process"),
+    *("viva", "in_process", "suite"),
 )
 
 
@@ -264,4 +266,5 @@ def _conditions(setting: Setting) -> Conditions:
         sandbox=sandbox_words(setting),
         viva=one_line(setting.viva, 20),
         agent=agent_words(setting),
+        suite=one_line(setting.suite, 100),
     )

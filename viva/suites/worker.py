@@ -347,7 +347,9 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
     record = failed_record(
-        header, error, setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued)
+        header,
+        error,
+        setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued, suite=header.suite),
     )
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)

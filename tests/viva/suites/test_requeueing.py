@@ -39,7 +39,7 @@ def suite(desk: Desk) -> Desk:
 def test_a_run_is_done_again_and_journal_record_and_reports_keep_how_it_ended_first(suite: Desk) -> None:
     name = run_id("one", "agent.py:Agent")
     done = suite.viva("requeue", "journal", "--outcome", "target_error", "--run", name, expect=0)
-    assert "1 run to be done again" in done.stdout
+    assert "1 run to be repeated" in done.stdout
     assert "viva suite --resume journal" in done.stdout
     assert read_run_states(suite.folder / "journal")[name].again
     # Until it is done, the first outcome counts.

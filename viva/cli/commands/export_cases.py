@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Write cases for another tool, or the conversations of a journal as ATIF trajectories. Code is never exported.
 
-    Every value of a case that the other format has nothing for is printed.
+    The command lists every value of a case that the other format cannot hold.
     """
     if format_name == ATIF:
         if mapping or tags:

@@ -81,6 +81,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         workspace=workspace,
         trial=run.header.trial,
         requeued=run.header.requeued,
+        suite=run.header.suite,
         agent_version=run.header.agent_version,
         prompts=resources.prompts_of(case, persona, strategy),
         versions=versions(),

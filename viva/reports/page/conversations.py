@@ -260,6 +260,8 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     setting, record = stored.setting, stored.record
     inside = f" ({agent_words(setting)})" if agent_words(setting) else ""
     yield "agent", one_line(setting.agent, 200) + inside
+    if setting.suite:
+        yield "suite", one_line(setting.suite, 100)
     if setting.source:
         yield "source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})"
     yield "examiner", one_line(setting.examiner, 80)
