@@ -111,7 +111,7 @@ def test_what_was_scored_cannot_be_done_again(suite: Desk) -> None:
         (("--run", run_id("one", "agent.py:Agent")), "add --outcome target_error"),
         (("--outcome", "target_error", "--where", "case=three"), "no run matches"),
         (("--outcome", "infra_error", "--where", "case=one"), "none of 1 chosen run ended as infra_error"),
-        (("--where", "case=one", "--run", "x"), "give one of both"),
+        (("--where", "case=one", "--run", "x"), "give only one of them"),
     ],
 )
 def test_a_mistake_in_what_is_to_be_done_again_is_a_usage_error(suite: Desk, words: tuple[str, ...], told: str) -> None:

@@ -43,7 +43,7 @@ def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, .
     kinds = [Outcome(outcome) for outcome in outcomes or OUTCOMES[:1]]
     filters = filters_from(given)
     if filters and names:
-        fail("viva requeue: --run names runs, and filters choose them; give one of both.")
+        fail("viva requeue: --run names runs, and filters choose them; give only one of them.")
     chosen: tuple[str, ...] | None = names or None
     if filters:
         chosen = _with_outcomes(folder, kinds, chosen_runs(filters, [(folder, None)]) or ())

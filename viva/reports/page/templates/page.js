@@ -412,6 +412,7 @@
       view.append(...insightsOf(data));
       const beside = data.rounds.some((round) => round.notes.length);
       view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
+        data.given ? el("details", { class: "facts" }, el("summary", {}, "Given by the case, before the exam"), el("div", { class: "text", dir: "auto" }, data.given)) : null,
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
         data.rounds.some((round) => (round.steps || []).length > 1)
           ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,
