@@ -17,7 +17,7 @@ from viva.judge.scoring_points.answer import FORM
 from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.steps import is_recorded, offered_tools
-from viva.judge.view import ShownTranscript, show
+from viva.judge.view import GIVEN, ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
@@ -139,6 +139,7 @@ class ModelJudge:
             background=(self._case.background or "").strip(),
             transcript=self._shown.text,
             marker=self._shown.marker,
+            given=GIVEN if self._grounds.transcript.given else "",
             files="" if files is None else files.text,
             files_available=files is not None and files.available,
             statement=point.score_point.strip(),
