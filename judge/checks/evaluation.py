@@ -29,6 +29,8 @@ CHECK_COST = 200
 """As how many characters each check counts that is made in each round."""
 MOST_GOT = 3
 """Maximum number of findings that are told of several checks."""
+LONGEST_GOT = 1_500
+"""Maximum number of characters of what a check tells of the agent's words."""
 CUT = "only the first part of what there is was inspected"
 Place = int | Literal["usual", "conversation"]
 """Where a check is made: in the round at a place, in the whole conversation, or where its kind usually is."""
@@ -46,9 +48,11 @@ def evaluate_check(node: CheckNode, conversation: CheckedConversation, round_num
         node = CheckNode(node.check, CheckScope("round", round_number))
     run = _Run(conversation)
     found = run.node(node, "usual")
+    # Signs that no font has are written as codes of ten characters each.
+    got = found.got if len(found.got) <= LONGEST_GOT else f"{found.got[: LONGEST_GOT - 1]}…"
     if found.label is Label.UNSURE and run.allowance.cut:
-        return CheckFound(found.label, f"{found.got} ({CUT})", found.evidence)
-    return found
+        got = f"{got} ({CUT})"
+    return CheckFound(found.label, got, found.evidence, found.assumed)
 
 
 class _Run:
