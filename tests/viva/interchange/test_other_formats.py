@@ -14,6 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.viva.interchange.accounting import leaves
 from tests.viva.interchange.imports import SOURCES, Imported
 from viva.cases.field_readers import CaseReader
@@ -118,7 +119,7 @@ DOCUMENTS = [name for name in ALL if name.endswith((".json", ".jsonl", ".yaml"))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_value_is_it_is_in_a_case_or_in_the_report(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
