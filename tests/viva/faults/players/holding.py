@@ -1,0 +1,48 @@
+"""What all players share: they note what they are asked, and wait in a phase until the test lets them go on.
+
+The folder is the one that the variable VIVA_FAULTS names. No Viva is needed: players run in environments without it.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
+FOLDER = Path(os.environ["VIVA_FAULTS"])
+
+
+def note(line):
+    """Add a line to the log; one write, so that those of other processes do not mix with it."""
+    with open(FOLDER / "log", "ab", buffering=0) as file:
+        file.write(f"{line}\n".encode())
+
+
+def say(words):
+    """Write on stderr."""
+    sys.stderr.write(f"the last words are {words}\n")
+    sys.stderr.flush()
+
+
+def hold(phase):
+    """Wait in a phase, unless the test has let go."""
+    while not (FOLDER / "go").exists():
+        (FOLDER / f"in-{phase}-{os.getpid()}").touch()
+        time.sleep(0.02)
+
+
+def holds(phase):
+    """Return whether this phase is the one to wait in."""
+    return os.environ.get("VIVA_FAULTS_HOLD") == phase
+
+
+def start_of(folder):
+    """Return how a program should start, and its words, by the file `start` in its workspace."""
+    file = Path(folder) / "start"
+    return split(file.read_text() if file.exists() else "")
+
+
+def split(text):
+    """Return a kind of start and its words."""
+    kind, _, words = text.partition(" ")
+    return kind, words
