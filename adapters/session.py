@@ -28,6 +28,7 @@ from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside.raised import Home
 from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import check_machine
+from viva.adapters.printed import add_last_words
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
@@ -275,7 +276,12 @@ async def open_session(
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()
-            await agent.open(seconds)
+            # As the agent's own work, like all that follows: `close` may only cancel tasks that are the agent's.
+            try:
+                await start_call(agent.open(seconds), owner)
+            except AgentError as error:
+                add_last_words(error, agent.printed)
+                raise
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
         session = AgentSession(agent, thread, verbose=verbose, home=home, owner=owner, environment=environment)
         try:

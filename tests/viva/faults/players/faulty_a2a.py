@@ -20,6 +20,8 @@ async def reply(self, word, rest, noted):
         if holds("reply"):
             await asyncio.to_thread(hold, "reply")
         return rest
+    if word == "hang":
+        await asyncio.sleep(600)
     if word == "huge":
         return "x" * 5_000_000 + rest
     if word == "slow":
@@ -40,7 +42,7 @@ def body_of(word, words):
         return 200, b'{"\xff\xfe\x80": "' + words.encode() + b'"}'
     if word == "alien":
         return 200, json.dumps({"jsonrpc": "3.0", "id": 999, "result": {"unexpected": words}}).encode()
-    return (200, b'{"jsonrpc": ') if word in ("cut", "die") else None
+    return (200, b'{"jsonrpc": "2.0", "words": "' + words.encode()) if word in ("cut", "die") else None
 
 
 def faulty(app):

@@ -32,7 +32,7 @@ class Faults:
         handler.send_response(200)
         handler.send_header("Content-Length", "1000")
         handler.end_headers()
-        handler.wfile.write(json.dumps(handler.answer(words, said)).encode()[:-4])
+        handler.wfile.write(json.dumps(handler.answer(words, said)).encode().partition(words.encode())[0] + words.encode())
         handler.close_connection = True
 
     def garbage(self, handler, words, said):

@@ -4,6 +4,7 @@ The folder is the one that the variable VIVA_FAULTS names. No Viva is needed: pl
 """
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -37,9 +38,9 @@ def holds(phase):
 
 
 def start_of(folder):
-    """Return how a program should start, and its words, by the file `start` in its workspace."""
-    file = Path(folder) / "start"
-    return split(file.read_text() if file.exists() else "")
+    """Return how a program should start, and its words, by the name of the run's workspace."""
+    name = re.match(r"(\d+)_start-([a-z]+)", Path(folder).resolve().name)
+    return (name[2], f"w-{name[1]}-start-{name[2]}-w") if name else ("", "")
 
 
 def split(text):
