@@ -122,12 +122,14 @@ def _served(connection: Connection, folder: Path, variables: Mapping[str, str]) 
 
 
 HTTP = ("reply", "judge")
+ASYNC = ("reply", "close", "judge")
+"""A constructor on the loop that waits would block Viva."""
 SERVER = "faulty_server.py"
 CONNECTIONS = {
     each.name: each
     for each in (
         Connection("in-process", "faulty_classes.py:InProcess", IN_PROCESS),
-        Connection("on-the-loop", "faulty_classes.py:OnTheLoop", {**IN_PROCESS, "start-hang": ERROR}),
+        Connection("on-the-loop", "faulty_classes.py:OnTheLoop", {**IN_PROCESS, "start-hang": ERROR}, phases=ASYNC),
         Connection("ready-process", "faulty_classes.py:OwnProcess", OF_PROCESSES, ("--isolate",)),
         Connection("new-process", "not_forked.py:OwnProcess", OF_PROCESSES, ("--isolate",)),
         Connection("environment", "faulty_classes.py:OwnProcess@VENV", OF_PROCESSES),

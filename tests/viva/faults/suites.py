@@ -38,20 +38,16 @@ class FaultySuite:
         for name in ("tmp", "state"):
             (folder / name).mkdir()
 
-    def variables(self, hold: str = "") -> dict[str, str]:
-        """Return the environment variables of Viva and of a server.
-
-        Args:
-            hold: The phase in which agents wait.
-        """
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of Viva and of a server."""
         state, tmp = str(self.folder / "state"), str(self.folder / "tmp")
-        return {"VIVA_FAULTS": state, "VIVA_FAULTS_HOLD": hold, "TMPDIR": tmp, "VIVA_MODEL_WAIT": "0.02", "MARK": self.mark}
+        return {"VIVA_FAULTS": state, "TMPDIR": tmp, "VIVA_MODEL_WAIT": "0.02", "MARK": self.mark}
 
     def case(self, fault: str, number: int, *, check: Mapping[str, object] | None = None) -> str:
         """Write the case of one run, in which an agent shows a fault, or does well; return its name."""
         name = f"{number}_{fault}"  # so that runs with one fault do not follow each other
         words, starts = words_of(name), fault.startswith("start-")
-        said = f"echo {words}" if starts or fault == "well" else f"{fault} {words}"
+        said = f"echo {words}" if starts or fault in ("well", "echo") else f"{fault} {words}"
         folder = self.folder / "cases" / name
         folder.mkdir(parents=True)
         content = {
@@ -90,9 +86,9 @@ def all_words(run: StoredRun) -> str:
 
 
 @contextmanager
-def reached(suite: FaultySuite, connection: Connection, venv: Path, hold: str = "") -> Iterator[list[str]]:
+def reached(suite: FaultySuite, connection: Connection, venv: Path) -> Iterator[list[str]]:
     """Yield the arguments of `viva suite` for the cases with an agent behind a connector."""
-    variables = {name: value for name, value in suite.variables(hold).items() if name != "MARK"}  # servers stay
+    variables = {name: value for name, value in suite.variables().items() if name != "MARK"}  # servers stay
     with connection.reached(suite.folder, venv, variables) as agent:
         yield ["suite", "cases", *agent, "--sandbox", "process", "--out", "journal", "--quiet"]
 

@@ -4,8 +4,10 @@ done is paid again."""
 from __future__ import annotations
 
 import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,15 +15,16 @@ from tests.viva.faults.connections import CONNECTIONS
 from tests.viva.faults.suites import FaultySuite, empty_environment, reached, words_of
 from tests.viva.faults.test_faults_at_fifty import connection_named
 from tests.viva.real_suites import until
-from tests.viva.viva_command import in_a_process, start
+from tests.viva.viva_command import clean_environment, in_a_process, start_viva
 from viva.records.run_record import Outcome
 
 SIGNALS = {"ctrl-c": signal.SIGINT, "term": signal.SIGTERM, "kill": signal.SIGKILL}
 DONE, HELD = 3, 2
 """Runs that end before Viva does, and runs that are held in a phase then."""
-FAULTS = {"open": "start-hold", "reply": "stay", "close": "well", "judge": "well"}
-"""The message, or the kind of start, with which an agent is held in a phase; closing and judging need none."""
+FAULTS = {"open": "start-hold", "reply": "stay", "close": "depart", "judge": "well"}
+"""The message, or the kind of start, with which an agent is held in a phase; judging needs none."""
 CHEAP = [("command", "reply", "kill"), ("command", "open", "ctrl-c"), ("ready-process", "close", "term")]
+STREAMS: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
 CHECK = """\
 import pathlib, time
 folder = pathlib.Path({folder!r})
@@ -55,18 +58,13 @@ def check(name: str, phase: str, how: str, folder: Path, venv: Path) -> None:
     connection, suite = connection_named(name), FaultySuite(folder)
     done = [suite.case("echo", number) for number in range(DONE)]
     held = [hold(suite, phase, number) for number in range(DONE, DONE + HELD)]
-    # A run that is held in closing has to be the only one: all agents close.
-    late = phase == "close"
-    with reached(suite, connection, venv, hold=phase) as arguments:
-        if late:
-            first = in_a_process(*arguments, "--name", "*echo", cwd=folder, environment=suite.variables())
-            assert first.returncode == 0, first.stderr
+    with reached(suite, connection, venv) as arguments:
         stop(suite, arguments, phase, how)
         assert suite.left() == []
         paid = Counter(suite.asked())
         (folder / "state" / "go").touch()
         resumed = ["suite", "--resume", "journal", "--quiet"]
-        again = in_a_process(*resumed, cwd=folder, environment=suite.variables(phase))
+        again = in_a_process(*resumed, cwd=folder, environment=suite.variables())
     assert again.returncode == 0, again.stderr
     runs = suite.runs()
     assert {case: (run.record and run.record.outcome, run.score) for case, run in runs.items()} == {
@@ -92,11 +90,11 @@ def hold(suite: FaultySuite, phase: str, number: int) -> str:
 def stop(suite: FaultySuite, arguments: list[str], phase: str, how: str) -> None:
     """Start the suite, and end it when all others have ended and the last runs are held in the phase."""
     state = suite.folder / "state"
-    process = start(*arguments, "--concurrency", DONE + HELD, cwd=suite.folder, environment=suite.variables(phase))
+    process = start_viva(*arguments, "--concurrency", DONE + HELD, cwd=suite.folder, **STREAMS, env={**clean_environment(), **suite.variables()})
 
     def ready() -> bool:
         ended = suite.folder / "journal" / "journal.jsonl"
-        others = sum(run.ended for run in suite.runs().values()) if ended.exists() else 0
+        others = sum(run.record is not None for run in suite.runs().values()) if ended.exists() else 0
         return others >= DONE and len(list(state.glob(f"in-{phase}-*"))) >= HELD
 
     until(ready, process)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, holds, note
+from holding import hold, note
 
 import a2a_server
 
@@ -17,8 +17,7 @@ HEADERS = [(b"content-type", b"application/json")]
 
 async def reply(self, word, rest, noted):
     if word == "stay":
-        if holds("reply"):
-            await asyncio.to_thread(hold, "reply")
+        await asyncio.to_thread(hold, "reply", rest)
         return rest
     if word == "hang":
         await asyncio.sleep(600)

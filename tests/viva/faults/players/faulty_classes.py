@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, holds, note, say, split
+from holding import hold, note, say, split, waits
 
 from agent import Agent
 
@@ -15,6 +15,7 @@ from agent import Agent
 class InProcess(Agent):
     def __init__(self, task_description, app_dir=None, config_var=None, workspace=None):
         super().__init__(task_description, app_dir, config_var, workspace)
+        self.departing = ""
         kind, words = split((config_var or {}).get("start", ""))
         if kind:
             getattr(self, f"start_{kind}")(words)
@@ -24,8 +25,8 @@ class InProcess(Agent):
         return super().get_reply_from_agent(message)
 
     def close(self):
-        if holds("close"):
-            hold("close")
+        if self.departing:
+            hold("close", self.departing)
 
     def start_crash(self, words):
         raise RuntimeError(words)
@@ -37,11 +38,14 @@ class InProcess(Agent):
         time.sleep(2)
 
     def start_hold(self, words):
-        hold("open")
+        hold("open", words)
 
     def stay(self, words):
-        if holds("reply"):
-            hold("reply")
+        hold("reply", words)
+        return words
+
+    def depart(self, words):
+        self.departing = words
         return words
 
     def huge(self, words):
@@ -74,6 +78,9 @@ class OnTheLoop(InProcess):
     async def get_reply_from_agent(self, message):
         if message.startswith("conformance: hang"):
             await asyncio.sleep(600)  # what blocks the loop would block Viva
+        if message.startswith("conformance: stay"):
+            for _ in waits("reply", message.split()[-1]):
+                await asyncio.sleep(0.02)
         return super().get_reply_from_agent(message)
 
     def start_hang(self, words):

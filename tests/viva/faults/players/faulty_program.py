@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, holds, note, say, start_of
+from holding import hold, note, say, start_of
 
 import json_lines
 
@@ -18,9 +18,14 @@ usual = json_lines.reply
 class Faults:
     """What a reply can be instead; each is given the run's own words."""
 
+    departing = ""
+
     def stay(self, words):
-        if holds("reply"):
-            hold("reply")
+        hold("reply", words)
+        return words
+
+    def depart(self, words):
+        Faults.departing = words
         return words
 
     def huge(self, words):
@@ -81,7 +86,7 @@ def begin():
     if kind in ("hang", "slow"):
         time.sleep(600 if kind == "hang" else 2)
     if kind == "hold":
-        hold("open")
+        hold("open", words)
     if kind == "garbage":
         print(f"Welcome! {words}", flush=True)
     if kind == "version":
@@ -93,5 +98,5 @@ def begin():
 if __name__ == "__main__":
     json_lines.reply, json_lines.begin = reply, begin
     importlib.import_module(KIND).main()
-    if holds("close"):
-        hold("close")
+    if Faults.departing:
+        hold("close", Faults.departing)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, holds, note
+from holding import hold, note
 
 import chat_server
 
@@ -18,8 +18,10 @@ class Faults:
     """What an answer can be instead; each is given the run's own words."""
 
     def stay(self, handler, words, said):
-        if holds("reply"):
-            hold("reply")
+        hold("reply", words)
+        handler.send(200, json.dumps(handler.answer(words, said)).encode())
+
+    def depart(self, handler, words, said):
         handler.send(200, json.dumps(handler.answer(words, said)).encode())
 
     def huge(self, handler, words, said):
@@ -83,7 +85,7 @@ class StreamHandler(chat_server.Handler):
         return None
 
 
-def open_faulty(handler):
+def open_faulty(handler, module_said):
     """Have the JSON API's opening fail, too."""
     usual_said = handler.said
 
@@ -94,7 +96,7 @@ def open_faulty(handler):
         if kind in ("hang", "slow"):
             time.sleep(600 if kind == "hang" else 2)
         if kind == "hold":
-            hold("open")
+            hold("open", words)
         if kind == "garbage":
             return usual_send(self, 200, f"<p>{words}</p>".encode())
         if kind == "version":
@@ -105,8 +107,9 @@ def open_faulty(handler):
     usual_delete = handler.do_DELETE
 
     def do_DELETE(self):  # noqa: N802 (the name that the library looks for)
-        if holds("close"):
-            hold("close")
+        said = module_said[self.path.rpartition("/")[2]]
+        if departing := [line.split()[-1] for line in said if line.startswith("depart ")]:
+            hold("close", departing[0])
         usual_delete(self)
 
     handler.do_DELETE = do_DELETE
@@ -120,5 +123,5 @@ if __name__ == "__main__":
         chat_server.serve(StreamHandler, "{}")
     module = importlib.import_module(kind)
     if kind == "json_api_server":
-        open_faulty(module.Handler)
+        open_faulty(module.Handler, module.SAID)
     module.main()

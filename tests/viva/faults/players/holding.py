@@ -25,16 +25,17 @@ def say(words):
     sys.stderr.flush()
 
 
-def hold(phase):
-    """Wait in a phase, unless the test has let go."""
+def waits(phase, words):
+    """Yield until the test lets go; a file says that somebody waits in the phase."""
     while not (FOLDER / "go").exists():
-        (FOLDER / f"in-{phase}-{os.getpid()}").touch()
+        (FOLDER / f"in-{phase}-{words}").touch()
+        yield
+
+
+def hold(phase, words):
+    """Wait in a phase."""
+    for _ in waits(phase, words):
         time.sleep(0.02)
-
-
-def holds(phase):
-    """Return whether this phase is the one to wait in."""
-    return os.environ.get("VIVA_FAULTS_HOLD") == phase
 
 
 def start_of(folder):
