@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.environments import python_of
@@ -19,7 +19,7 @@ OPEN = """\
 connector: http
 api: json
 url: {url}
-open: {{path: /sessions, body: {{start: "{{{{ config_var.start }}}}"}}, session_id: id}}
+open: {{path: /sessions, body: {{start: "{{{{ config_var.start | default('') }}}}"}}, session_id: id}}
 request: {{path: "/sessions/{{{{ session_id }}}}", body: {{say: "{{{{ message }}}}"}}}}
 reply: {{text: data.text, error: error.message}}
 close: {{method: DELETE, path: "/sessions/{{{{ session_id }}}}"}}

@@ -80,7 +80,9 @@ class FaultySuite:
 
 def all_words(run: StoredRun) -> str:
     """Return everything that is known of a run but the case's own words, as text."""
-    rounds = [(round_.agent, round_.error, [to_plain(step) for step in round_.steps]) for round_ in run.transcript.rounds]
+    rounds = [
+        (round_.agent, round_.error, [to_plain(step) for step in round_.steps]) for round_ in run.transcript.rounds
+    ]
     error = None if run.record is None else run.record.error
     return json.dumps([error, run.transcript.stop_detail, dict(run.transcript.printed), rounds], ensure_ascii=False)
 

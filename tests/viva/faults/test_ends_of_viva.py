@@ -1,5 +1,5 @@
-"""Viva is stopped or killed in each phase of runs with agents behind each connector: nothing stays, and nothing that was
-done is paid again."""
+"""Viva is stopped or killed in each phase of runs, with agents behind each connector: no process stays, and what was
+done is not paid again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ DONE, HELD = 3, 2
 FAULTS = {"open": "start-hold", "reply": "stay", "close": "depart", "judge": "well"}
 """The message, or the kind of start, with which an agent is held in a phase; judging needs none."""
 CHEAP = [("command", "reply", "kill"), ("command", "open", "ctrl-c"), ("ready-process", "close", "term")]
-STREAMS: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+STREAMS: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.PIPE,
+    "encoding": "utf-8",
+}
 CHECK = """\
 import pathlib, time
 folder = pathlib.Path({folder!r})
@@ -67,9 +72,9 @@ def check(name: str, phase: str, how: str, folder: Path, venv: Path) -> None:
         again = in_a_process(*resumed, cwd=folder, environment=suite.variables())
     assert again.returncode == 0, again.stderr
     runs = suite.runs()
-    assert {case: (run.record and run.record.outcome, run.score) for case, run in runs.items()} == {
-        case: (Outcome.SCORED, 1.0) for case in (*done, *held)
-    }
+    assert {case: (run.record and run.record.outcome, run.score) for case, run in runs.items()} == dict.fromkeys(
+        (*done, *held), (Outcome.SCORED, 1.0)
+    )
     paid_later = Counter(suite.asked()) - paid
     assert not [line for line in paid_later for case in done if words_of(case) in line], "a run that had ended"
     if phase == "judge":
@@ -90,7 +95,14 @@ def hold(suite: FaultySuite, phase: str, number: int) -> str:
 def stop(suite: FaultySuite, arguments: list[str], phase: str, how: str) -> None:
     """Start the suite, and end it when all others have ended and the last runs are held in the phase."""
     state = suite.folder / "state"
-    process = start_viva(*arguments, "--concurrency", DONE + HELD, cwd=suite.folder, **STREAMS, env={**clean_environment(), **suite.variables()})
+    process = start_viva(
+        *arguments,
+        "--concurrency",
+        DONE + HELD,
+        cwd=suite.folder,
+        **STREAMS,
+        env={**clean_environment(), **suite.variables()},
+    )
 
     def ready() -> bool:
         ended = suite.folder / "journal" / "journal.jsonl"

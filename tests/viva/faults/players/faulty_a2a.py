@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, note
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
 import a2a_server
+from holding import hold, note
 
 usual_reply, usual_app = a2a_server.Player.reply, a2a_server.Starlette
 HEADERS = [(b"content-type", b"application/json")]
@@ -47,7 +47,8 @@ def body_of(word, words):
 def faulty(app):
     async def answer(scope, receive, send):
         if scope["type"] != "http" or scope["method"] != "POST":
-            return await app(scope, receive, send)
+            await app(scope, receive, send)
+            return
         body, more = b"", True
         while more:
             event = await receive()
@@ -57,7 +58,8 @@ def faulty(app):
         note(f"conformance: {word} {words}")
         found = body_of(word, words)
         if found is None:
-            return await app(scope, feed(body, receive), send)
+            await app(scope, feed(body, receive), send)
+            return
         headers = [*HEADERS, (b"content-length", str(1000 if word in ("cut", "die") else len(found[1])).encode())]
         if word == "die":
             raise RuntimeError("it ends without an answer")

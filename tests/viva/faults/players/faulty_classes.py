@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, note, say, split, waits
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
 from agent import Agent
+from holding import hold, note, say, split, waits
 
 
 class InProcess(Agent):

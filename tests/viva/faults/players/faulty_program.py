@@ -1,21 +1,22 @@
 """Programs: `python faulty_program.py json_lines|acp_agent|terminal` is that example, with faults."""
 
 import importlib
+import json
 import os
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, note, say, start_of
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
 import json_lines
+from holding import hold, note, say, start_of
 
 KIND = sys.argv[1]
 usual = json_lines.reply
 
 
-class Faults:
+class ProgramFaults:
     """What a reply can be instead; each is given the run's own words."""
 
     departing = ""
@@ -25,7 +26,7 @@ class Faults:
         return words
 
     def depart(self, words):
-        Faults.departing = words
+        ProgramFaults.departing = words
         return words
 
     def huge(self, words):
@@ -73,7 +74,7 @@ class Faults:
 
 def reply(word, rest):
     note(f"conformance: {word} {rest}")
-    fault = getattr(Faults(), word, None)
+    fault = getattr(ProgramFaults(), word, None)
     return usual(word, rest) if fault is None else fault(rest)
 
 
@@ -91,12 +92,12 @@ def begin():
         print(f"Welcome! {words}", flush=True)
     if kind == "version":
         sys.stdin.readline()
-        print('{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 99, "agentInfo": {"name": "%s"}}}' % words)
-        sys.stdout.flush()
+        result = {"protocolVersion": 99, "agentInfo": {"name": words}}
+        print(json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}), flush=True)
 
 
 if __name__ == "__main__":
     json_lines.reply, json_lines.begin = reply, begin
     importlib.import_module(KIND).main()
-    if Faults.departing:
-        hold("close", Faults.departing)
+    if ProgramFaults.departing:
+        hold("close", ProgramFaults.departing)

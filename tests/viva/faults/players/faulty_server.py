@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from holding import hold, note
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
 import chat_server
+from holding import hold, note
 
 usual_send, usual_respond, usual_said = chat_server.Handler.send, chat_server.Handler.respond, None
 
 
-class Faults:
+class ServerFaults:
     """What an answer can be instead; each is given the run's own words."""
 
     def stay(self, handler, words, said):
@@ -34,7 +34,9 @@ class Faults:
         handler.send_response(200)
         handler.send_header("Content-Length", "1000")
         handler.end_headers()
-        handler.wfile.write(json.dumps(handler.answer(words, said)).encode().partition(words.encode())[0] + words.encode())
+        handler.wfile.write(
+            json.dumps(handler.answer(words, said)).encode().partition(words.encode())[0] + words.encode()
+        )
         handler.close_connection = True
 
     def garbage(self, handler, words, said):
@@ -63,7 +65,7 @@ class Faults:
 
 def respond(self, word, rest, said):
     note(f"conformance: {word} {rest}")
-    fault = getattr(Faults(), word, None)
+    fault = getattr(ServerFaults(), word, None)
     return usual_respond(self, word, rest, said) if fault is None else fault(self, rest, said)
 
 
@@ -118,7 +120,7 @@ def open_faulty(handler, module_said):
 if __name__ == "__main__":
     kind = sys.argv.pop(1)
     chat_server.Handler.respond = respond
-    chat_server.WORDS += " " + " ".join(name for name in dir(Faults) if name[0] != "_")
+    chat_server.WORDS += " " + " ".join(name for name in dir(ServerFaults) if name[0] != "_")
     if kind == "streamed":
         chat_server.serve(StreamHandler, "{}")
     module = importlib.import_module(kind)

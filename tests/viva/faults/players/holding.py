@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "examples" / "conformance"))
 FOLDER = Path(os.environ["VIVA_FAULTS"])
 
 
