@@ -320,6 +320,7 @@ async def _open(agent: ConnectedAgent, seconds: float, owner: object) -> None:
         raise
     except asyncio.CancelledError:
         if opening.done() and not opening.cancelled() and opening.exception() is None:  # it was open a moment before
+            close: Any = getattr(agent, "close", None)
             with contextlib.suppress(AgentError):
-                await start_call(agent.close(), owner)
+                await start_call(close(), owner)
         raise
