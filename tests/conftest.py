@@ -19,6 +19,7 @@ import pytest
 import tenacity
 
 import viva
+from tests.warm.processes import warm_processes_work
 from viva.models import retry
 from viva.models.autogen.silenced import filters_for_pytest
 from viva.models.retry import RetryPolicy
@@ -125,6 +126,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seed = config.getoption("randomly_seed", None)
     if seed is not None and config.getoption("randomly_reorganize"):
         terminalreporter.write_line(f"The tests ran in a random order; for the same one: --randomly-seed={seed}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_sandboxes() -> Iterator[None]:
+    """Sandboxes of the kind `process` start in a fifth of their time, because most tests are about other things."""
+    if not warm_processes_work():
+        yield
+        return
+    from tests.warm.boxes import warm_boxes
+
+    with warm_boxes():
+        yield
 
 
 @pytest.fixture(scope="session")

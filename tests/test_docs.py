@@ -29,7 +29,8 @@ from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
 from viva.cli.main import viva
 from viva.cli.project.used_file import read_found
 from viva.exam.judging.references import load_references
-from viva.exam.options import Options, Part
+from viva.exam.option_declaration import Part
+from viva.exam.options import Options
 from viva.interchange import import_cases
 from viva.journal.writer import Damage, parse
 from viva.judge.calibration.sets import load_set
@@ -224,6 +225,7 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         ]
         return
     if "cases" in yaml.safe_load(block.text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(block.text)
         assert len(load_cases(tmp_path / name)) == 2
         return

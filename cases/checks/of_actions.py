@@ -13,7 +13,6 @@ from viva.cases.checks.data import (
     FileCheck,
     LimitCheck,
     StepsCheck,
-    TextCheck,
     ToolCheck,
     ToolOrderCheck,
     ToolShareCheck,
@@ -104,18 +103,7 @@ class ActionChecks(TextChecks):
     def file(self, value: Any, path: Path) -> FileCheck | None:
         """Read `file`: a path, or a mapping with `path`, `exists`, and checks of what it holds."""
         options = value if isinstance(value, Mapping) else {"path": value}
-        readers: dict[str, Callable[[Any, Path], TextCheck | None]] = {
-            "contains": self.contains,
-            "not_contains": self.not_contains,
-            "equals": self.equals,
-            "starts_with": self.starts_with,
-            "ends_with": self.ends_with,
-            "regex": self.regex,
-            "number": self.number_in,
-            "json": self.json_in,
-            "words": self.words,
-            "similar": self.similar,
-        }
+        readers = self.text_readers()
         self.keys(options, ("path", "exists", *readers), path)
         name = self.text(options.get("path"), (*path, "path") if value is options else path)
         if name is not None and (wrong := _wrong_place(name)) is not None:

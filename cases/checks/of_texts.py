@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from viva.cases.checks.data import (
@@ -29,6 +29,21 @@ LONGEST_SIMILAR = 1_000
 
 class TextChecks(SchemaParts):
     """Reads checks of texts; each method returns None if it noted a mistake that leaves nothing to build."""
+
+    def text_readers(self) -> Mapping[str, Callable[[Any, Path], TextCheck | None]]:
+        """Return the method that reads each kind of check of a text."""
+        return {
+            "contains": self.contains,
+            "not_contains": self.not_contains,
+            "equals": self.equals,
+            "starts_with": self.starts_with,
+            "ends_with": self.ends_with,
+            "regex": self.regex,
+            "number": self.number_in,
+            "json": self.json_in,
+            "words": self.words,
+            "similar": self.similar,
+        }
 
     def contains(self, value: Any, path: Path) -> TextCheck | None:
         """Read `contains`: a text, a list of texts that must all be there, or a mapping with `all` or `any`."""

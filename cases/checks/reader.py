@@ -89,21 +89,12 @@ class _CheckReader(ActionChecks):
         super().__init__()
         self._count = 0
         self._kinds: dict[str, Callable[[Any, Path], AnyCheck | None]] = {
-            "contains": self.contains,
-            "not_contains": self.not_contains,
-            "equals": self.equals,
-            "starts_with": self.starts_with,
-            "ends_with": self.ends_with,
-            "regex": self.regex,
-            "number": self.number_in,
-            "json": self.json_in,
+            **self.text_readers(),
             "file": self.file,
             "tool_called": self.tool_called,
             "tool_order": self.tool_order,
             "tool_f1": self.tool_f1,
             "steps": self.steps,
-            "similar": self.similar,
-            "words": self.words,
             "rounds_at_most": self.limit("rounds"),
             "seconds_at_most": self.limit("seconds"),
             "cost_at_most": self.limit("cost"),

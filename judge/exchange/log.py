@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from viva.adapters.calls import describe
 from viva.judge.exchange.pictures import name_of_picture
 from viva.models.answer import answer_of
-from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
+from viva.models.model import NO_LIMITS, CallLimits, Completion, ModelMessage
+from viva.models.wrapped import WrappedModel
 from viva.records.exchange.exchanges import Exchange, RequestMessage
 
 MOST_NOTED = 8 * 1024 * 1024
@@ -114,17 +115,8 @@ def _message(message: ModelMessage) -> RequestMessage:
     return RequestMessage(message.role, named)
 
 
-class NotedModel:
+class NotedModel(WrappedModel):
     """A model whose requests and answers are noted, for evaluators of the user's."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name = model.name
-
-    @property
-    def features(self) -> ModelFeatures:
-        """Return what the model accepts."""
-        return self._model.features
 
     async def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS

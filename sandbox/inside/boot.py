@@ -1,9 +1,11 @@
-"""The first code to run inside. It reads the other modules' source from stdin: nothing is mounted or installed."""
+"""The first code to run inside. It reads the other modules from stdin: nothing is mounted or installed."""
 
 from __future__ import annotations
 
+import _frozen_importlib_external
 import builtins
 import json
+import marshal
 import os
 import select
 import sys
@@ -25,10 +27,13 @@ def take(size: int) -> bytes:
     return data
 
 
-def load() -> Any:
-    """Make modules of the source, and start the keeper, or the server."""
+def load() -> dict[str, Any]:
+    """Make modules of the source or its code, and return the options of the server."""
     boot = json.loads(take(int.from_bytes(take(4), "big")))
-    for name, source in boot["modules"]:
+    data = take(boot["code_bytes"])
+    compiled = boot["magic"] == _frozen_importlib_external.MAGIC_NUMBER.hex()  # by the same version of Python
+    codes = marshal.loads(data) if compiled else [None] * len(boot["modules"])  # noqa: S302 - of the harness itself
+    for (name, source), code in zip(boot["modules"], codes):  # noqa: B905 - the parameter is of Python 3.10
         module = types.ModuleType(name)
         sys.modules[name] = module
         module.__dict__["__file__"] = "<viva>"
@@ -39,9 +44,10 @@ def load() -> Any:
         parent, _, leaf = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], leaf, module)
-        exec(compile(source, "<viva " + leaf + ">", "exec"), module.__dict__)  # noqa: S102
-    return sys.modules["viva.sandbox.inside.keeper"].serve(boot["options"])
+        exec(code or compile(source, "<viva " + leaf + ">", "exec"), module.__dict__)  # noqa: S102
+    return boot["options"]  # type: ignore[no-any-return]
 
 
 if __name__ == "__main__":
-    load()
+    _options = load()
+    sys.modules["viva.sandbox.inside.keeper"].serve(_options)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import pytest_asyncio
 
 from tests.conftest import missing as missing
+from tests.warm.boxes import fresh_boxes
 from viva.sandbox import Sandbox, SandboxError
 from viva.sandbox.choice import choose
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fresh_sandboxes() -> Iterator[None]:
+    """Sandboxes start as they do for users."""
+    with fresh_boxes():
+        yield
+
 
 KINDS = ("docker", "bwrap", "process")
 

@@ -22,6 +22,7 @@ import pytest
 
 from viva.sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge
 from viva.sandbox.archive import pack
+from viva.sandbox.bundle import INSIDE, boot_frame
 from viva.sandbox.connection import ServerConnection
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import ContainerSpec, container_settings
@@ -34,7 +35,7 @@ from viva.sandbox.inside.watch import Output
 from viva.sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
 from viva.sandbox.packages import blame, key_of, normalised, package_source
 from viva.sandbox.pool import ServerPool
-from viva.sandbox.process import parent_of_sessions
+from viva.sandbox.process import ProcessSandbox, parent_of_sessions
 from viva.sandbox.session import ServerSession, read_result
 
 
@@ -569,6 +570,34 @@ async def test_a_server_that_does_not_start_says_why() -> None:
     pipe = await ChildPipe.start([sys.executable, "-c", "import sys; sys.exit('no such luck')"], {})
     with pytest.raises(SandboxError, match="no such luck"):
         await ServerConnection(pipe).start({})
+
+
+@pytest.mark.parametrize("magic", [None, "", "00000000"])
+async def test_a_server_starts_on_another_version_of_python_than_its_harness(
+    magic: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`magic` is what tells versions apart, None that of this one: its server needs to compile nothing."""
+
+    def frame(options: dict[str, Any]) -> bytes:
+        whole = boot_frame(options)
+        size = 4 + int.from_bytes(whole[:4], "big")
+        boot = json.loads(whole[4:size])
+        if magic is None:
+            boot["modules"] = [(name, source and "no Python") for name, source in boot["modules"]]
+        data = json.dumps(boot if magic is None else {**boot, "magic": magic}).encode()
+        return len(data).to_bytes(4, "big") + data + whole[size:]
+
+    monkeypatch.setattr("viva.sandbox.connection.boot_frame", frame)
+    sandbox = ProcessSandbox()
+    session = await sandbox.open(None, RunView())
+    assert (await session.check("assert True")).ending is Ending.PASSED
+    await session.close()
+    await sandbox.close()
+
+
+def test_compiled_modules_name_no_path_of_this_machine() -> None:
+    assert str(INSIDE.resolve()).encode() not in boot_frame({})
+    assert str(INSIDE).encode() not in boot_frame({})
 
 
 def test_a_tls_connection_is_carried_whole_in_both_directions(tmp_path: Path) -> None:

@@ -417,7 +417,7 @@ def test_a_trace_goes_on_after_a_kill_and_judges_each_run_once(desk: Desk) -> No
     file = desk.folder / "journal" / FILE
     command = ("trace", source, "--evaluators", "own.py:Slow", "--concurrency", "1", "--out", "journal")
     process = desk.start(*command)
-    until(lambda: file.exists() and file.read_bytes().count(b'"event":"run"') >= 5, process)  # type: ignore[arg-type]
+    until(lambda: file.exists() and file.read_bytes().count(b'"event":"run"') >= 5, process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     before = len(list(read_records(desk.folder / "journal")))

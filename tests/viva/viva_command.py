@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from tests.viva.warm_viva import WarmViva, can_be_warm
+from tests.warm.commands import WarmViva, can_be_warm
 from viva.cli.main import run
 
 VIVA = Path(sysconfig.get_path("scripts")) / "viva"

@@ -17,9 +17,9 @@ from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Verdict
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
 from viva.reports.facts import cost_of, missed, tokens_of
+from viva.statistics.over_time.trend import Direction, Trends
 from viva.statistics.scores import primary_insight, score_of
 from viva.statistics.summary import Figures
-from viva.statistics.trends import Direction, Trends
 
 CHARACTERS_A_TOKEN = 3
 """A cautious estimate of the bytes per token: English has four, source code and other alphabets have fewer."""

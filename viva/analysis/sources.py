@@ -15,8 +15,9 @@ from viva.records.eval_run_record import EvalRunRecord
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
+from viva.statistics.over_time.trend import Trends
+from viva.statistics.over_time.trends import find_trends
 from viva.statistics.summary import Figures, summarize
-from viva.statistics.trends import Trends, find_trends
 
 Runs = RunHistory | EvalHistorySource | Sequence[EvalRunRecord] | str | os.PathLike[str]
 """A string or path is a reference, as `viva analyze` takes it."""

@@ -11,7 +11,8 @@ from typing import Any
 
 from viva.api.arguments import call_of, shown
 from viva.errors import SetupError
-from viva.exam.options import OPTION, Options, Part, Value, one_or_several
+from viva.exam.option_declaration import OPTION, Part, Value
+from viva.exam.options import Options, one_or_several
 
 PARAMETERS = frozenset({"agent", "evaluators"})
 """Fields of `Options` that are separate parameters here, because they may be objects."""

@@ -13,7 +13,7 @@ from viva.errors import SetupError
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.writer import FILE
 from viva.statistics.summary import Figures
-from viva.suites.request import R, holds_request, refuse_other_request, request_to_resume
+from viva.suites.resuming.stored_request import R, holds_request, refuse_other_request, request_to_resume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,12 @@ from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail
 from viva.cli.project.used_file import suite_in_use
 from viva.errors import SetupError
-from viva.exam.options import MODEL_FILES, Option, Options, Part, Value, one_or_several
+from viva.exam.option_declaration import Option, Part, Value
+from viva.exam.options import MODEL_FILES, Options, one_or_several
 from viva.plugins.parameters import split_list
 from viva.records.text import printable
-from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
+from viva.suites.request import Command
+from viva.suites.resuming.stored_request import R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -150,7 +152,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
         out_option,
         sinks_option,
         call_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-        call_option("--quiet", is_flag=True, help="Print the score alone; why a run or gate failed is on stderr."),
+        call_option("--quiet", is_flag=True, help="Print only the score; stderr says why a run or gate failed."),
         call_option(
             "--fail-under",
             multiple=True,

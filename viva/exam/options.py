@@ -1,14 +1,15 @@
 """Declares the options of an exam once, for the command line, the pytest plugin, stored plans and records.
 
-It imports nothing else of Viva, because pytest loads this module whenever Viva is installed.
+It imports nothing of Viva but how options are declared, because pytest loads this module whenever Viva is installed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import Field, dataclass, field, fields
-from enum import StrEnum
+from dataclasses import Field, dataclass, fields
 from typing import Any, Literal
+
+from viva.exam.option_declaration import MAY_CHANGE, MAY_REPLACE, OPTION, Option, Part, Value, changeable, option
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
 SandboxFresh = Literal["world", "container"]
@@ -16,94 +17,14 @@ Permissions = Literal["allow", "deny", "ask-case"]
 JudgeKind = Literal["code", "model", "both"]
 EVALUATOR_SECONDS = 600.0
 """Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
-OPTION = "option"
-"""Metadata key of a field that is an option of the command line."""
-MAY_CHANGE = "may_change"
-"""Metadata key of a field that changes no exam, so that work can be resumed with another value: here, and only here, it
-is decided for the command line, Python and stored requests."""
-
-
 MODEL_FILES = (".json", ".yaml", ".yml")
 """Endings of the files that describe models."""
-MAY_REPLACE = "may_replace"
-"""Metadata key of a field that names a model: if it was given, work can be resumed with another one, because the record
-of each run names the models that took part in it. A model cannot be added or left out: others would then examine."""
-
-
-class Value(StrEnum):
-    """The kind of value that an option takes."""
-
-    TEXT = "text"
-    TEXTS = "texts"
-    """Names separated by commas; the option can be repeated."""
-    MODELS = "models"
-    """The name of a model; the option can be repeated. One is a text, several are a tuple."""
-    COUNT = "count"
-    """A whole number, at least 1 or `least`."""
-    SECONDS = "seconds"
-    """A number above 0."""
-    FLAG = "flag"
 
 
 def one_or_several(names: Iterable[str]) -> str | tuple[str, ...] | None:
     """Return the value of an option for models: None, the name of one, or the names of several."""
     several = tuple(names)
     return several if len(several) > 1 else several[0] if several else None
-
-
-class Part(StrEnum):
-    """The part of an exam that an option belongs to. A command offers the options of its parts."""
-
-    JUDGE = "judge"
-    EXAMINER = "examiner"
-    AGENT = "agent"
-    SUITE = "suite"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """How a field of `Options` appears on a command line."""
-
-    flag: str
-    """`--max-rounds`; the pytest plugin has `--viva-max-rounds`."""
-    help: str
-    part: Part
-    value: Value = Value.TEXT
-    choices: tuple[str, ...] = ()
-    metavar: str | None = None
-    least: int = 1
-    default_words: str | None = None
-    """The default in words, if the value alone does not explain it."""
-
-
-def option(
-    default: Any,
-    flag: str,
-    part: Part,
-    help_: str,
-    *,
-    may_change: bool = False,
-    may_replace: bool = False,
-    **more: Any,
-) -> Any:
-    """Declare a field of `Options` that is an option of the command line.
-
-    Args:
-        default: The value if the option is not given.
-        flag: The option's name.
-        part: The part of an exam that it belongs to.
-        help_: One sentence for the user.
-        may_change: Whether work may be resumed with another value, because the value changes no exam.
-        may_replace: Whether work may be resumed with another value if one was given.
-        more: Further fields of `Option`.
-    """
-    declared = Option(flag=flag, part=part, help=help_, **more)
-    return field(default=default, metadata={OPTION: declared, MAY_CHANGE: may_change, MAY_REPLACE: may_replace})
-
-
-def changeable(default: Any) -> Any:
-    """Declare a field that is no shared option, and that may have another value when work is resumed."""
-    return field(default=default, metadata={MAY_CHANGE: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +317,7 @@ class Options:
         None,
         "--permissions",
         Part.AGENT,
-        "What an agent that asks for permissions (acp:…) is answered. ask-case: what the case's config_var says.",
+        "Answer to an agent that asks for permissions (acp:…). ask-case: what the case's config_var says.",
         choices=("allow", "deny", "ask-case"),
         default_words="what the agent file says, else allow",
     )

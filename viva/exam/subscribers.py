@@ -32,6 +32,8 @@ class RunHeader:
     """Maximum number of rounds, if the run is still to be conducted."""
     requeued: tuple[str, ...] = ()
     """How earlier attempts ended after which the user had the run done again."""
+    suite: str = ""
+    """The suite of `viva.yaml` to which the run belongs, by name; empty if to none."""
     node: str | None = None
     """The name of the cluster's node on which the run is done; None without a cluster."""
 

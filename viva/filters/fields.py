@@ -181,6 +181,7 @@ _ALL = (
     FilterField(
         "strategy", FieldKind.TEXT, "the bundled strategy of the examiner", _text(lambda run: run.setting.strategy)
     ),
+    FilterField("suite", FieldKind.TEXT, "the suite of viva.yaml, by name", _text(lambda run: run.setting.suite)),
     FilterField("tag", FieldKind.TEXTS, "a tag of the case", lambda run, _, __: tuple(run.tags)),
     FilterField("metadata", FieldKind.ANY, "an entry of the case's `metadata`", _part_of_case("metadata"), keyed="KEY"),
     FilterField("row", FieldKind.ANY, "a column of the case's row (`for_each`)", _part_of_case("row"), keyed="COLUMN"),

@@ -14,7 +14,8 @@ from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions, format_named, recognised
 from viva.interchange.journals import write_journal
 from viva.interchange.report import ImportReport
-from viva.interchange.writer import Staged, write_cases
+from viva.interchange.staging import Staged
+from viva.interchange.writer import write_cases
 
 REPORT_FILE = "import-report.json"
 REFERENCE_FILE = "reference.json"
@@ -56,10 +57,12 @@ def import_cases(
         if chosen.reader:
             report.runs, written = write_journal(f"{chosen.reader}:{file.path}", staged.folder)
         else:
-            report.cases, written = _write(drafts, staged.folder, f"{file.path} has no case that can be imported")
+            if not drafts:
+                raise SetupError(f"{file.path} has no case that can be imported.")
+            made = write_cases(drafts, staged.folder, Path(out))
+            report.cases, report.files, report.marked = made.names, made.files, made.marked
             report.needs_model = any(draft.needs_model for draft in drafts)
-            marked = zip(report.cases, drafts, strict=True)
-            report.marked = {name: draft.marks for name, draft in marked if draft.marks}
+            written = [*made.documents, _write_reference(drafts, made.names, staged.folder)]
         file.ledger.close(written)
         report.account(file.ledger)
         _write_json(staged.folder / REPORT_FILE, report.as_json())
@@ -70,16 +73,12 @@ def import_cases(
     return report
 
 
-def _write(drafts: Sequence[CaseDraft], folder: Path, none: str) -> tuple[list[str], list[Any]]:
-    if not drafts:
-        raise SetupError(f"{none}.")
-    names, written = write_cases(drafts, folder)
-    reference = {
-        name: draft.reference for name, draft in zip(names, drafts, strict=True) if draft.reference is not None
-    }
+def _write_reference(drafts: Sequence[CaseDraft], names: Sequence[str], folder: Path) -> dict[str, Any]:
+    named = zip(names, drafts, strict=True)
+    reference = {name: draft.reference for name, draft in named if draft.reference is not None}
     if reference:
         _write_json(folder / REFERENCE_FILE, reference)
-    return names, [*written, reference]
+    return reference
 
 
 def _write_json(file: Path, document: object) -> None:

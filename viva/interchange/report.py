@@ -41,11 +41,13 @@ class ImportReport:
     format: str
     out: str
     cases: list[str] = field(default_factory=list)
-    """CaseNames of the cases, in the order of the source."""
+    """Names of the cases, as journals have them, in the order of the source."""
+    files: list[str] = field(default_factory=list)
+    """The files with cases and rows, relative to `out`."""
     runs: int = 0
     """Number of runs in the journal, if the source holds results and no cases."""
     marked: dict[str, list[str]] = field(default_factory=dict)
-    """What a person has to do, by the name of the case."""
+    """What a person has to do, by the name of the case, or of the family."""
     needs_model: bool = False
     """Whether a model has to examine or judge in some case."""
     values: int = 0
@@ -79,6 +81,7 @@ class ImportReport:
             "format": self.format,
             "out": self.out,
             "cases": self.cases,
+            "files": self.files,
             "runs": self.runs,
             "marked": self.marked,
             "needs_model": self.needs_model,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -27,13 +29,25 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def yaml_text(document: dict[str, Any], comments: list[str]) -> str:
+def yaml_text(document: Any, comments: Sequence[str] = ()) -> str:
     """Return a document as YAML.
 
     Args:
         document: Plain data.
-        comments: Lines of comments at the top.
+        comments: What a person has to do; lines of comments at the top.
     """
     head = "".join(f"# TO DO: {one_line(words, 300)}\n" for words in comments)
     body = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
     return head + str(body)
+
+
+def cases_text(defaults: Mapping[str, Any], cases: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]) -> str:
+    """Return a file of several cases as YAML.
+
+    Args:
+        defaults: What they have in common; may be empty.
+        cases: Their names, what they hold, and the comments above them.
+    """
+    head = yaml_text({"defaults": dict(defaults)}) if defaults else ""
+    entries = (yaml_text({name: dict(document)}, comments) for name, document, comments in cases)
+    return head + "cases:\n" + "".join(indent(entry, "  ") for entry in entries)

@@ -20,7 +20,7 @@ from viva.project.loaded_code import loaded_code, settings_files
 from viva.project.reading import Project
 from viva.records.text import one_line
 from viva.regular_files import MOST_GIVEN, open_linked, open_plain
-from viva.suites.signature import checked_signature, key_file, signed
+from viva.suites.resuming.signature import checked_signature, key_file, signed
 
 FOLDER = "trusted"
 MOST_SHOWN = 20

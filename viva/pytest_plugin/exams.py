@@ -22,7 +22,7 @@ from viva.project.finding import NAME as PROJECT_FILE
 from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
 from viva.pytest_plugin.figures import figures_by_agent
 from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
-from viva.pytest_plugin.named_suite import is_chosen
+from viva.pytest_plugin.named_suite import gate_words, is_chosen
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.transcript import Round
@@ -62,6 +62,8 @@ class Exams:
         self._other_yaml: list[Path] = []
         self._notes: dict[str, None] = {}
         self._feeds: list[SinkFeed] = []
+        self._gate = ""
+        """Why the session fails the gates of its suite."""
 
     @property
     def shown_folder(self) -> Path:
@@ -93,6 +95,7 @@ class Exams:
                 strategy=strategy,
                 attempt=self._attempts.get(run, 0) + 1,
                 tags=item.case.tags,
+                suite=self._config.getoption("viva_suite") or "",
             )
             job = Job(action=Action.EXAMINE, header=header, case_hash=item.case.hash)
             if (reason := worker.why_not(job)) is not None:
@@ -216,8 +219,8 @@ class Exams:
         """Collect the notes of a worker at its end."""
         self._notes.update(dict.fromkeys(getattr(node, "workeroutput", {}).get("viva_notes", ())))
 
-    def pytest_sessionfinish(self) -> None:
-        """Release everything."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Release everything, and fail the session if a gate of its suite does."""
         for feed in self._feeds:
             self._runner.run(feed.on_closed())
         if hasattr(self._config, "workeroutput"):
@@ -231,9 +234,14 @@ class Exams:
         # process nothing of it.
         if (self._locked or isinstance(self._trouble, SharedSetupError)) and not self._fresh.holds():
             self._fresh.remove()
+        if self._seen and (words := gate_words(self._config, self.folder, self._seen)):
+            self._gate = words
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the notes and the location of the journal."""
+        if self._gate:
+            terminalreporter.write_line(f"viva: gate: {one_line(self._gate, 1000)}", red=True)
         for note in self._notes:
             terminalreporter.write_line(f"viva: note: {one_line(note, 1000)}")
         if (self.folder / FILE).exists():

@@ -13,13 +13,14 @@ import pytest
 from viva.adapters.connectors.spec import agent_label
 from viva.errors import SetupError
 from viva.exam.examiners import with_chosen_names
-from viva.exam.options import Options, Value, one_or_several
+from viva.exam.option_declaration import Value
+from viva.exam.options import Options, one_or_several
 from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
 from viva.plugins.parameters import split_list
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
-from viva.suites.request import holds_request
+from viva.suites.resuming.stored_request import holds_request
 
 
 def agent_labels(specs: Sequence[str], option: str = "--viva-agent") -> dict[str, str]:

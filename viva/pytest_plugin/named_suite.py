@@ -5,16 +5,23 @@ from __future__ import annotations
 import fnmatch
 import os
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from viva.cases import Case, CaseError, find_case
 from viva.errors import SetupError
-from viva.exam.options import Options, Value
+from viva.exam.option_declaration import Value
+from viva.exam.options import Options
+from viva.journal.errors import JournalError
+from viva.journal.reader import read_records
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
+
+if TYPE_CHECKING:
+    from viva.cli.project.named_gates import NamedGates
 
 OWN = {
     "agents": "--viva-agent",
@@ -26,6 +33,8 @@ OWN = {
 """The plugin's options that are no fields of `Options`, by the parameter of `viva suite`."""
 CHOICE = ("names", "tags")
 """Parameters that choose among the cases."""
+GATES_KEY: pytest.StashKey[NamedGates] = pytest.StashKey()
+"""Where a session keeps the gates of its suite; the workers of pytest-xdist have none."""
 
 
 def use_named_suite(config: pytest.Config) -> None:
@@ -34,6 +43,7 @@ def use_named_suite(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: there is no such suite, its file is not sound or not trusted, or it names no agent.
     """
+    from viva.cli.project.named_gates import GATES, NamedGates
     from viva.cli.project.named_values import named_values
 
     flags = {field.name: name_of(option) for field, option in Options.declared(*OPTIONS)} | OWN
@@ -56,7 +66,13 @@ def use_named_suite(config: pytest.Config) -> None:
             listed = list(value) if parameter in several or isinstance(value, tuple) else value
             setattr(config.option, _dest(flags[parameter]), str(value) if parameter == "out" else listed)
     config.option.viva_choice = {each: list(found.values.get(each, ())) for each in CHOICE}
-    known = {*flags, *CHOICE, "paths"}
+    gated = {each: found.values[each] for each in GATES if each in found.values}
+    if gated and not hasattr(config, "workerinput"):
+        try:
+            config.stash[GATES_KEY] = NamedGates(gated, config.getoption("viva_threshold"))
+        except (SetupError, JournalError) as error:
+            raise pytest.UsageError(f"viva: the suite {name!r}: {printable(str(error))}") from error
+    known = {*flags, *CHOICE, *GATES, "paths"}
     unused = sorted(found.keys[parameter] for parameter in found.values if parameter not in known)
     note = f" (without {', '.join(unused)}, which pytest has no options for)" if unused else ""
     config.option.viva_suite_words = f"suite {name} from {one_line(found.origin.file, 500)}{note}"
@@ -70,6 +86,24 @@ def is_chosen(config: pytest.Config, case: Case) -> bool:
     names, tags = (choice.get(each, []) for each in CHOICE)
     named = not names or any(fnmatch.fnmatchcase(case.name, pattern) for pattern in names)
     return named and (not tags or not set(tags).isdisjoint(case.tags))
+
+
+def gate_words(config: pytest.Config, folder: Path, runs: Container[str]) -> str:
+    """Return why the session fails the gates of its suite; empty if it does not, or if there are none.
+
+    Args:
+        config: The session's configuration.
+        folder: The journal.
+        runs: The ids of the session's runs.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    gates = config.stash.get(GATES_KEY, None)
+    if gates is None:
+        return ""
+    figures = gates.figures(lambda: (record for record in read_records(folder, quick=True) if record.id in runs))
+    return gates.result(figures)[1]
 
 
 def _typed(config: pytest.Config) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import Field
 from typing import Any
 
 from viva.exam.durations import seconds_in
-from viva.exam.options import Option, Part, Value
+from viva.exam.option_declaration import Option, Part, Value
 
 OPTIONS = (Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 

@@ -12,7 +12,7 @@ from viva.records.transcript import Round
 from viva.records.verdict import Label, Verdict
 from viva.records.wording import OUTCOMES, agent_words, judge_words, sandbox_words, score_line
 from viva.reports.facts import quote_line
-from viva.statistics.scores import passes
+from viva.statistics.scores import passes, threshold_of
 
 SHOWN = 2000
 """Maximum number of characters of a reason or quote."""
@@ -24,8 +24,10 @@ def headline(record: RunRecord, threshold: float) -> str:
     kind = record.outcome
     if not kind.counts:
         return f"{kind.value} ({OUTCOMES[kind]}){error}"
-    reached = passes(record.low or 0.0, threshold)
-    score = f"score {score_line(record)}" + ("" if reached else f", below the threshold of {threshold:g}")
+    wanted = threshold_of(record, threshold)
+    of_case = "" if record.setting.threshold is None else "case's "
+    below = "" if passes(record.low or 0.0, wanted) else f", below the {of_case}threshold of {wanted:g}"
+    score = f"score {score_line(record)}{below}"
     return score if record.error is None else f"{score}; the agent failed{error}"
 
 

@@ -99,6 +99,10 @@ class Setting:
     """The outcomes of earlier attempts after which the user had the run done again, the first one first."""
     judge_votes: int = 1
     """Maximum number of votes of each model on one scoring point."""
+    suite: str = ""
+    """The suite of `viva.yaml` of which this is a run, by name; empty if of none."""
+    threshold: float | None = None
+    """The `threshold` of the case by which the run was judged; None if it has none, and the report's applies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from enum import StrEnum
 
 from viva.judge.evidence import FILE
 from viva.records.run_record import RunRecord
-from viva.records.text import exact_line, one_line
+from viva.records.text import counted, exact_line, one_line
 from viva.records.transcript import NO_USAGE, Usage, adds_nothing
 from viva.records.verdict import Evidence, Insight, Verdict
 from viva.records.wording import insight_line
 from viva.statistics.scores import primary_insight, score_of, scored_passes
+from viva.statistics.summary import Figures
 
 
 class Standing(StrEnum):
@@ -26,11 +27,26 @@ class Standing(StrEnum):
 
 
 def standing(record: RunRecord, threshold: float) -> Standing:
-    """Return whether a run passed, failed or is excluded; it passes if its low bound is at least the threshold."""
+    """Return whether a run passed, failed or is excluded.
+
+    It passes if its low bound is at least the threshold of its case, or the given one if the case has none.
+    """
     scored = score_of(record)
     if scored is None:
         return Standing.EXCLUDED
     return Standing.PASSED if scored_passes(record, scored, threshold) else Standing.FAILED
+
+
+def own_threshold_words(threshold: float) -> str:
+    """Return the threshold of a case in words that follow "passes from"."""
+    return f"{threshold:g}, the threshold of the case"
+
+
+def threshold_words(figures: Figures) -> str:
+    """Return from which score runs pass, in words; cases with a threshold of their own are counted."""
+    own = figures.own_thresholds
+    words = f"{figures.threshold:g}"
+    return words if not own else f"{words}, or of their case ({counted(own, 'run')})"
 
 
 def missed(record: RunRecord) -> list[Verdict]:

@@ -203,6 +203,10 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
         f"cost={UNKNOWN if cost is None else f'{cost:.6f}'}",
         f"run={one_line(f'{entry.folder}#{record.id}', 500)}",
     ]
+    if record.setting.suite:
+        facts.append(f"suite={one_line(record.setting.suite, 100)}")
+    if record.setting.threshold is not None:
+        facts.append(f"threshold={record.setting.threshold:g}")
     if words := agent_words(record.setting):
         facts.append(f"agent={one_line(words, 500)}")
     facts += [f"evaluator={each}" for each in _insights(record)]

@@ -12,6 +12,7 @@ from viva.judge.trajectory import SKIPPED
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
+from viva.reports.facts import threshold_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
@@ -39,7 +40,7 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     table.add_row("", "")
     for spec, label in labels.items():
         table.add_row("agent", Text(label if label == spec else f"{label} = {one_line(spec, 200)}"))
-    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
+    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {threshold_words(figures)}"))
     if faults := [why for why in suite.excluded if why != SKIPPED]:
         table.add_row(
             "excluded",
@@ -63,6 +64,7 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     for held in figures.held[:MOST_HELD]:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
+        inside += f", suite {held.suite}" if held.suite else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
         table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from viva.adapters.agent_state import as_messages
 from viva.journal.reader import StoredRun
 from viva.judge.steps import to_text
 from viva.judge.trajectory import SKIPPED
@@ -18,7 +19,7 @@ from viva.records.codec import to_plain
 from viva.records.trajectory import without_doubles
 from viva.records.transcript import Round, Step, Transcript
 from viva.reports.journals import Journals
-from viva.statistics.scores import passes, score_of
+from viva.statistics.scores import run_passes, score_of
 
 Key = tuple[str, str]
 """Journal and run."""
@@ -39,7 +40,7 @@ def write(journals: Journals, out: TextIO) -> None:
 def write_supervised(journals: Journals, out: TextIO) -> None:
     """Write each conversation that passed, as an example to follow."""
     for stored, score in _scored(journals):
-        if passes(_low(stored), journals.threshold):
+        if stored.record is not None and run_passes(stored.record, journals.threshold):
             _line(out, "supervised", _talk(stored.transcript), {"score": score}, stored)
 
 
@@ -123,11 +124,6 @@ def _scored(journals: Journals) -> Iterator[tuple[StoredRun, float]]:
             yield stored, scored.score
 
 
-def _low(stored: StoredRun) -> float:
-    scored = None if stored.record is None else score_of(stored.record)
-    return 0.0 if scored is None else scored.low
-
-
 def _key(stored: StoredRun) -> Key:
     return str(stored.folder), stored.id
 
@@ -143,6 +139,7 @@ def _tools(transcript: Transcript) -> dict[str, Any]:
 def messages(transcript: Transcript) -> list[Message]:
     """Write a conversation in the chat format: the agent's thoughts stand beside its tool calls."""
     talk: list[Message] = [{"role": "system", "content": transcript.system}] if transcript.system else []
+    talk += as_messages(transcript.given)
     for round_ in transcript.rounds:
         talk += _round(round_)
     return talk

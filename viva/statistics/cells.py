@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Usage
-from viva.statistics.scores import passes, score_of, why_excluded
+from viva.statistics.scores import passes, primary_evaluator, score_of, why_excluded
 from viva.statistics.usage_sum import UsageSum
 
 NOT_TOLD = "unknown"
@@ -23,7 +23,7 @@ class Cell:
     # fmt: off
     __slots__ = (
         "_usage", "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops",
-        "tags", "trials",
+        "tags", "thresholds", "trials",
     )
     # fmt: on
 
@@ -33,6 +33,8 @@ class Cell:
         self.trials: list[Trial] = []
         self.broke_off = array("b")
         """Whether the agent failed, for each run: a run in which it did never passes, not even at a threshold of 0."""
+        self.thresholds: dict[int, float] = {}
+        """The thresholds of the case itself, by the run's place; most cases have none."""
         self.tags: dict[str, None] = {}
         self.excluded: dict[str, int] = {}
         self.stops: dict[str, int] = {}
@@ -47,6 +49,9 @@ class Cell:
             why = why_excluded(record, evaluator)
             self.excluded[why] = self.excluded.get(why, 0) + 1
         else:
+            own = record.setting.threshold
+            if own is not None and evaluator in (None, primary_evaluator(record.setting, record.insights)):
+                self.thresholds[len(self.scores)] = own
             self.scores.append(scored.score)
             self.lows.append(scored.low)
             self.highs.append(scored.high)
@@ -75,8 +80,9 @@ class Cell:
 
     def passing(self, threshold: float) -> list[bool]:
         """Return for each counted run whether it passes, in the order of `trials`."""
-        runs = zip(self.lows, self.broke_off, strict=True)
-        return [not broke_off and passes(low, threshold) for low, broke_off in runs]
+        own = self.thresholds
+        runs = enumerate(zip(self.lows, self.broke_off, strict=True))
+        return [not broke_off and passes(low, own.get(place, threshold)) for place, (low, broke_off) in runs]
 
     @property
     def target_errors(self) -> int:

@@ -119,6 +119,8 @@ class PairedComparison:
     """The points whose verdicts changed, in the trials that both sides have; cases in natural order."""
     evaluator: str | None = None
     """The evaluator whose scores are compared; None for each run's primary evaluator."""
+    own_thresholds: int = 0
+    """Runs that count and pass by the threshold of their case, not by `threshold`."""
 
     @property
     def better(self) -> tuple[CasePair, ...]:
@@ -172,6 +174,7 @@ def compare(
         _notes(first, second, agents, pairs),
         _flips(first, second, agents, shared),
         first.evaluator,
+        sum(len(cell.thresholds) for cell in (*ours, *theirs)),
     )
 
 

@@ -27,12 +27,18 @@ def passes(low: float, threshold: float) -> bool:
     return low >= threshold - LAST_BIT
 
 
+def threshold_of(record: RunRecord, threshold: float) -> float:
+    """Return what the low bound of a run must reach: the threshold of its case as it was judged, else the given one."""
+    own = record.setting.threshold
+    return threshold if own is None else own
+
+
 def run_passes(record: RunRecord, threshold: float) -> bool:
     """Return whether a run passes: never if the agent failed, whatever the threshold, and never if it is excluded.
 
     Args:
         record: The run.
-        threshold: What its low bound must reach, in [0, 1].
+        threshold: What its low bound must reach, in [0, 1], unless its case has a threshold of its own.
     """
     scored = score_of(record)
     return scored is not None and scored_passes(record, scored, threshold)
@@ -40,7 +46,7 @@ def run_passes(record: RunRecord, threshold: float) -> bool:
 
 def scored_passes(record: RunRecord, scored: Score, threshold: float) -> bool:
     """Return whether a run with a known `score_of` passes; see `run_passes`."""
-    return record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
+    return record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold_of(record, threshold))
 
 
 class Named(Protocol):

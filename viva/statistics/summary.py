@@ -50,6 +50,8 @@ class Conditions:
     """Version."""
     agent: str = ""
     """`in-process` where the agents' code ran in Viva's own process."""
+    suite: str = ""
+    """The suite of `viva.yaml`, by name; empty if the runs belong to none."""
     runs: int = 0
 
 
@@ -58,7 +60,7 @@ class Figures:
     """Holds all statistics of a stream of records; the groups of each kind in natural order of their names."""
 
     threshold: float
-    """A run passes when its low bound reaches this."""
+    """A run passes when its low bound reaches this, or the threshold of its case if that has one."""
     suite: Group
     agents: tuple[Group, ...] = ()
     cases: tuple[Group, ...] = ()
@@ -106,6 +108,8 @@ class Figures:
 
     votes: VoteFigures | None = None
     """Figures of the votes on scoring points; None if there were none."""
+    own_thresholds: int = 0
+    """Runs that count and pass by the threshold of their case, not by `threshold`."""
     requeued: tuple[RequeuedGroup, ...] = ()
     """Runs that the user had done again after they had ended with an error, by their first outcome."""
     skipped: tuple[SkippedGroup, ...] = ()
@@ -115,7 +119,7 @@ class Figures:
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped", "requeued")
+        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped", "requeued", "own_thresholds")
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
@@ -198,6 +202,7 @@ def summarize(
         votes=votes.figures(),
         skipped=skipped.commonest(),
         requeued=requeued.groups(),
+        own_thresholds=sum(len(cell.thresholds) for cell in ordered),
     )
 
 
@@ -250,7 +255,7 @@ class _Held:
 
 _CONDITIONS = attrgetter(
     *("examiner", "judge", "judge_model", "judge_votes", "evaluators", "sandbox", "sandbox_isolates"),
-    *("viva", "in_process"),
+    *("viva", "in_process", "suite"),
 )
 
 
@@ -261,4 +266,5 @@ def _conditions(setting: Setting) -> Conditions:
         sandbox=sandbox_words(setting),
         viva=one_line(setting.viva, 20),
         agent=agent_words(setting),
+        suite=one_line(setting.suite, 100),
     )

@@ -25,7 +25,8 @@ from viva.suites.at_work.requeueing import forget_marks
 from viva.suites.engine import Budget, Engine, LocalEngine, SuiteEnd, run_jobs
 from viva.suites.job import Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
-from viva.suites.request import Request, save_request
+from viva.suites.request import Request
+from viva.suites.resuming.stored_request import save_request
 from viva.suites.sink_feed import SinkFeed
 
 

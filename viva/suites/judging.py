@@ -23,7 +23,7 @@ from viva.suites.engine import SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.request import JournalsRequest
-from viva.suites.resume import ResumeStep, next_step
+from viva.suites.resuming.next_step import ResumeStep, next_step
 
 CaseKey = tuple[Path, str, str]
 """Journal, name and hash."""
@@ -102,7 +102,7 @@ def _work(
     evaluators = named or _evaluators([state for _, state in left], papers)
     if by_points and all(read_spec(spec)[0] != DEFAULT for spec in evaluators):
         raise SetupError(
-            f"the points have no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both."
+            f"the points have no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of the two options."
         )
     whole = sum(state.whole for states in stored for state in states.values())
     # No more sandboxes are prepared than there are conversations to judge.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,8 +23,9 @@ from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of
-from viva.suites.request import SuiteRequest, load_request
-from viva.suites.resume import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.request import SuiteRequest
+from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.resuming.stored_request import load_request
 
 NO_BUDGET = Budget()
 
@@ -127,6 +128,7 @@ def _work(
     # Cases whose runs are all finished are left out: what they require may no longer exist.
     left = {case.name for _, case, step in doing if is_new or step.step is not ResumeStep.SKIP}
     digests = tuple((case.name, case.hash) for case in cases)
+    planned = {header.id: (header, case) for header, case, _ in doing if case.name in left}
     return Work(
         request=replace(request, cases=digests, folder=os.getcwd()),
         order=WorkOrder(
@@ -135,7 +137,7 @@ def _work(
             agents=specs_of(request),
             needs_prices=needs_prices,
         ),
-        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, doing, left)),
+        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, planned)),
         total=counts[ResumeStep.JUDGE] + counts[ResumeStep.EXAMINE],
         done_before=counts[ResumeStep.SKIP],
         announce=_announcement(folder, counts) if request.command == "suite" else "",
@@ -147,11 +149,9 @@ def _with_past(header: RunHeader, state: RunState | None) -> RunHeader:
     return header if state is None or not state.requeued else replace(header, requeued=state.requeued)
 
 
-def _job_again(
-    doing: list[tuple[RunHeader, Case, NextStep]], cases: Collection[str], name: str, state: RunState
-) -> Job | None:
+def _job_again(planned: Mapping[str, tuple[RunHeader, Case]], name: str, state: RunState) -> Job | None:
     """Return the job of a run that is to be done again; None if its case was not prepared, or is of no suite."""
-    found = next(((header, case) for header, case, _ in doing if header.id == name and case.name in cases), None)
+    found = planned.get(name)
     if found is None:
         return None
     step = next_step(state)

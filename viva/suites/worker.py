@@ -39,7 +39,7 @@ from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import changed_agents
+from viva.suites.resuming.next_step import changed_agents
 
 T = TypeVar("T")
 
@@ -207,6 +207,7 @@ class Worker:
             setting,
             case_hash=case_hash,
             case_file=setting.case_file or (str(run.case.file) if run.case is not None else ""),
+            threshold=None if run.case is None else run.case.threshold,
             workspace=workspace,
             judge=judge.kind,
             **judge.named_models,
@@ -346,7 +347,9 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
     record = failed_record(
-        header, error, setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued)
+        header,
+        error,
+        setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued, suite=header.suite),
     )
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)

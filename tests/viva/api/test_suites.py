@@ -152,7 +152,7 @@ def test_a_call_made_again_holds_what_is_missing(write_case: CaseMaker) -> None:
     def call(**more: object) -> viva.SuiteResult:
         return viva.run_suite(
             ["one", "two"], {"a": Parrot}, evaluators=["scoring_points", Length()], sandbox="process", out="out", **more
-        )  # type: ignore[arg-type]
+        )
 
     first = call(resume=True, max_tokens=1)
     assert first.ended == 2

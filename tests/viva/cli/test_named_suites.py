@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,17 @@ def test_a_suite_runs_by_its_name_and_the_journal_says_what_came_from_the_file(p
     assert stored["from_file"]["suite"] == "exams"
     assert stored["from_file"]["file"] == str(project.folder / "viva.yaml")
     assert stored["from_file"]["keys"] == ["agent", "cases", "fail_under", "sandbox"]
+
+
+def test_each_run_names_its_suite_and_can_be_chosen_by_it(project: Desk) -> None:
+    project.viva("suite", "exams", "--out", "a", "--where", "suite=exams and case=echo", "--quiet", expect=0)
+    project.viva("suite", "echo", "--agent", "example:careful", "--sandbox", "bwrap", "--out", "b", "--quiet", expect=0)
+    done = project.viva("report", "a", "b", "--where", "suite=exams", expect=0)
+    assert "1 of 2 runs" in done.stdout
+    assert re.search(r"suite +exams", done.stdout)
+    rows = project.viva("report", "a", "b", "--format", "csv", expect=0).stdout.splitlines()
+    column = rows[0].split(",").index("suite")
+    assert [row.split(",")[column] for row in rows[1:]] == ["exams", ""]
 
 
 def test_the_gates_of_the_file_hold_unless_others_are_typed(project: Desk) -> None:

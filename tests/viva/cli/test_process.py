@@ -34,6 +34,7 @@ MISTAKES = {
     "import": ("nowhere", "--out", "cases"),
     "export": ("nowhere", "--to", "rows", "--out", "rows.jsonl"),
     "trust": ("nowhere",),
+    "mcp": ("--folder", "nowhere"),
 }
 DONE = {
     "run": ("echo", "--sandbox", "process", "--quiet"),

@@ -12,7 +12,8 @@ from tests.viva.viva_command import in_this_process
 from viva.journal.reader import read_records, read_runs
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.trajectory import trajectory
-from viva.suites.request import RecordingsRequest, request_to_resume
+from viva.suites.request import RecordingsRequest
+from viva.suites.resuming.stored_request import request_to_resume
 
 
 def trace(folder: Path, *arguments: str | Path) -> tuple[int, str, str]:

@@ -11,7 +11,8 @@ import pytest
 from viva.cli.commands.run import command as run
 from viva.cli.commands.suite import command as suite
 from viva.cli.options import options_from
-from viva.exam.options import Options, Part
+from viva.exam.option_declaration import Part
+from viva.exam.options import Options
 from viva.examiner.conversation import REPLY_SECONDS
 from viva.pytest_plugin.options import OPTIONS, declared, name_of
 

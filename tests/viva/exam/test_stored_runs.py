@@ -13,7 +13,7 @@ from viva.exam.stored_runs import read_run_states
 from viva.journal.reader import read_conversation_lines, read_runs
 from viva.journal.writer import Journal
 from viva.records import Outcome, Round, RunRecord, Setting, StopReason, Transcript
-from viva.suites.resume import ResumeStep, next_step
+from viva.suites.resuming.next_step import ResumeStep, next_step
 
 
 def write(folder: Path, transcript: Transcript) -> None:

@@ -23,10 +23,11 @@ def texts_of(folder: Path) -> str:
     """All values of all case files, as text."""
     files = sorted(folder.rglob("*.yaml"))
     found = [canonical(value) for file in files for value in scalars(read_yaml(file)[0])]
-    others = [
-        file for file in sorted(folder.rglob("*")) if file.is_file() and file.suffix in (".jsonl", ".csv", ".txt")
+    rows = [
+        json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().strip().split("\n")
     ]
-    return "\n".join([*found, *(file.read_text() for file in others)])
+    others = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.suffix in (".csv", ".txt")]
+    return "\n".join([*found, *(canonical(value) for value in scalars(rows)), *(file.read_text() for file in others)])
 
 
 def dropped(data: Any, folder: Path, expressed: set[str]) -> list[tuple[str, Any]]:

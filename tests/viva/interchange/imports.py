@@ -7,12 +7,17 @@ from typing import Any
 
 import viva
 from tests.viva.interchange.accounting import leaves, texts_of
-from viva.cases import Case, find_cases, load_case
+from viva.cases import Case, find_cases, load_cases
 from viva.interchange import ImportReport, SourceFile
 from viva.interchange.formats import ImportOptions, format_named
 from viva.interchange.ledger import canonical
 
 SOURCES = Path(__file__).parent / "sources"
+
+
+def all_cases(folder: Path) -> list[Case]:
+    """All cases of a folder, in the order of its files."""
+    return [case for path in find_cases(folder) for case in load_cases(path)]
 
 
 class Imported:
@@ -22,7 +27,7 @@ class Imported:
         self.out = out
         self.source = source
         self.report: ImportReport = viva.import_cases(source, out, format=format_name)
-        self.cases: dict[str, Case] = {(case := load_case(folder)).name: case for folder in find_cases(out)}
+        self.cases: dict[str, Case] = {case.row or case.entry or case.name: case for case in all_cases(out)}
 
     def reported(self, kind: str, part: str) -> bool:
         """Whether a value with `part` in its path was reported as of this kind."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import viva
-from viva.cases import find_cases, load_case
+from tests.viva.interchange.imports import all_cases
+from viva.cases import load_case
 from viva.errors import SetupError
 from viva.interchange.names import CaseNames, safe_name
 
@@ -54,12 +55,22 @@ def test_a_file_that_cannot_be_read_is_told_and_leaves_nothing(
     "title", ["../../etc/passwd", "/etc/passwd", "..", ".hidden", "a/b\\c", "nul", "", "\0\n", "é" * 500]
 )
 def test_a_title_becomes_a_safe_name_within_the_folder(tmp_path: Path, title: str) -> None:
-    (tmp_path / "rows.json").write_text(json.dumps([{"id": title, "input": "Hi"}, {"id": title, "input": "Ho"}]))
+    tests = [{"description": title, "vars": {"q": f"Hi {number}"}} for number in (1, 2)]
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps({"prompts": ["{{q}}"], "providers": [], "tests": tests}))
+    report = viva.import_cases(tmp_path / "promptfooconfig.json", tmp_path / "out")
+    assert len(set(report.cases)) == 2
+    assert sorted(case.name for case in all_cases(tmp_path / "out")) == sorted(report.cases)
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {"cases.yaml", "import-report.json"}
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("identity", ["../../etc/passwd", "..", "a/b\\c", "x]#[y", "\0\n", " ", "é" * 500, 7])
+def test_any_id_names_its_row(tmp_path: Path, identity: str | int) -> None:
+    (tmp_path / "rows.json").write_text(json.dumps([{"id": identity, "input": "Hi"}, {"id": identity, "input": "Ho"}]))
     report = viva.import_cases(tmp_path / "rows.json", tmp_path / "out")
     assert len(set(report.cases)) == 2
-    assert sorted(each.name for each in (tmp_path / "out").iterdir() if each.is_dir()) == sorted(report.cases)
-    assert [load_case(folder).script for folder in find_cases(tmp_path / "out")]
-    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+    assert [case.name for case in all_cases(tmp_path / "out")] == report.cases
+    assert [load_case(Path(case.reference)).script for case in all_cases(tmp_path / "out")]
 
 
 def test_names_differ_in_more_than_the_case_of_letters() -> None:
@@ -104,5 +115,5 @@ def test_a_place_that_holds_something_is_not_touched(tmp_path: Path, content: st
 def test_control_characters_and_halves_of_characters_are_kept_as_escapes(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text('[{"input": "a\\ud800b\\u0000c\\u0085d\\u202ee", "expected": "\\ud83d"}]')
     viva.import_cases(tmp_path / "rows.json", tmp_path / "out")
-    (folder,) = find_cases(tmp_path / "out")
-    assert load_case(folder).script[0].say == "a\\ud800b\0c\x85d\u202ee"
+    (case,) = all_cases(tmp_path / "out")
+    assert case.script[0].say == "a\\ud800b\0c\x85d\u202ee"

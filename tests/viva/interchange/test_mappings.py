@@ -65,7 +65,7 @@ class TestAdk:
         (gate,) = [each.why for each in report.reported if each.path.endswith("tool_trajectory_avg_score.threshold")]
         assert "--evaluators scoring_points,match_in_order --fail-under match_in_order=1.0" in gate
         reference = json.loads((tmp_path / "out" / "reference.json").read_text())
-        assert [call["tool"] for call in reference["renew_a_loan"]] == ["find_loan", "renew", "fines"]
+        assert [call["tool"] for call in reference["out#renew_a_loan"]] == ["find_loan", "renew", "fines"]
 
     def test_thresholds_and_rubrics_of_the_config_hold_for_every_case(self, tmp_path: Path) -> None:
         for case in imported("adk/library.evalset.json", tmp_path).cases.values():
@@ -176,7 +176,7 @@ class TestPydanticEvals:
     def test_evaluators_of_ones_own_are_refused_by_name_and_the_case_is_marked(self, tmp_path: Path) -> None:
         found = imported("pydantic_evals/geography.yaml", tmp_path)
         assert found.reported("refused", "MyRiverChecker")
-        assert any("MyRiverChecker" in mark for mark in found.report.marked["rivers"])
+        assert any("MyRiverChecker" in mark for mark in found.report.marked["out#rivers"])
 
     @pytest.mark.parametrize(
         ("given", "seconds"), [(2.5, 2.5), ("PT1M30S", 90.0), ("0:01:30", 90.0), ("P1DT1H", 90000.0)]
@@ -207,7 +207,7 @@ class TestTau2:
         assert checks(first) == []
         assert checks(second) == [{"tool_called": {"name": "freeze", "arguments": {"member": "M"}}}]
         reference = json.loads((tmp_path / "out" / "reference.json").read_text())
-        assert reference["t"] == reference["t-2"] == [{"tool": "freeze", "arguments": {"member": "M"}}]
+        assert reference["out#t"] == reference["out#t-2"] == [{"tool": "freeze", "arguments": {"member": "M"}}]
 
 
 class TestInspect:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import viva
 from tests.viva.interchange.accounting import dropped
-from viva.cases import Case, ScoringPoint, find_cases, load_case
+from tests.viva.interchange.imports import all_cases
+from viva.cases import Case, ScoringPoint
 from viva.interchange import SourceFile
 from viva.interchange.formats import ImportOptions, format_named
 from viva.interchange.promptfoo.statements import REFUSED
@@ -49,7 +50,7 @@ def imported(tmp_path: Path, config: Any, name: str = "promptfooconfig.yaml", **
     source = tmp_path / name
     source.write_text(config if isinstance(config, str) else yaml.safe_dump(config, sort_keys=False))
     viva.import_cases(source, tmp_path / "out")
-    return [load_case(folder) for folder in find_cases(tmp_path / "out")]
+    return all_cases(tmp_path / "out")
 
 
 def with_assertion(*assertions: Any, **test: Any) -> dict[str, Any]:
@@ -262,8 +263,8 @@ def test_tests_and_their_assertions_in_csv(tmp_path: Path) -> None:
         "Hi,,Hello,grade: is polite,,\n"
     )
     config = {"prompts": ["{{q}}"], "providers": ["x"], "tests": "file://tests.csv"}
-    second, first = imported(tmp_path, config, tests__csv=table)
-    assert first.name == "price-of-oslo"
+    first, second = imported(tmp_path, config, tests__csv=table)
+    assert first.name == "out#price-of-oslo"
     assert [each.check for each in first.scoring_points] == [
         {"contains": {"any": ["320", "330"]}},
         {"not": {"contains": {"all": "sorry", "ignore_case": True}}},

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import viva
 from tests.viva.interchange.accounting import dropped
-from viva.cases import Case, find_cases, load_case
+from tests.viva.interchange.imports import all_cases
+from viva.cases import Case
 from viva.errors import SetupError
 from viva.interchange import SourceFile
 from viva.interchange.formats import ImportOptions, format_named
@@ -46,7 +47,7 @@ def imported(tmp_path: Path, rows: Any, **options: Any) -> list[Case]:
     source = tmp_path / "rows.json"
     source.write_text(json.dumps(rows))
     viva.import_cases(source, tmp_path / "out", **options)
-    return [load_case(folder) for folder in find_cases(tmp_path / "out")]
+    return all_cases(tmp_path / "out")
 
 
 def said(case: Case) -> list[str]:
@@ -82,7 +83,7 @@ def test_a_goal_is_the_task_of_an_examiner_with_a_persona(tmp_path: Path) -> Non
 
 def test_tags_and_names_are_those_of_the_row(tmp_path: Path) -> None:
     (case,) = imported(tmp_path, [LANGSMITH])
-    assert (case.name, case.tags) == ("7c1", ("base",))
+    assert (case.name, case.tags) == ("out#rows[7c1]", ("base", "out#rows"))
 
 
 def test_map_names_any_place_in_a_row(tmp_path: Path) -> None:
@@ -123,8 +124,8 @@ def test_csv_cells_with_json_are_read_as_the_platforms_write_them(tmp_path: Path
     source = tmp_path / "rows.csv"
     source.write_text('inputs,outputs\n"{""question"": ""Hi, you?""}","{""answer"": ""Hello""}"\n', encoding="utf-8")
     viva.import_cases(source, tmp_path / "out")
-    (folder,) = find_cases(tmp_path / "out")
-    assert said(load_case(folder)) == ["Hi, you?"]
+    (case,) = all_cases(tmp_path / "out")
+    assert said(case) == ["Hi, you?"]
 
 
 VALUES = st.recursive(

@@ -121,4 +121,4 @@ def test_an_unknown_run_is_said_in_the_same_words(tmp_path: Path) -> None:
     write(tmp_path)
     for reader in (read_runs, read_conversation_lines):
         with pytest.raises(JournalError, match=r"holds no run 'nine'\. It has: again, broken, recorded\."):
-            list(reader(tmp_path, "nine"))  # type: ignore[operator]
+            list(reader(tmp_path, "nine"))

@@ -36,13 +36,31 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 def test_cases_agents_and_options_come_from_the_suite(project: pytest.Pytester) -> None:
     done = project.runpytest_inprocess("--viva-suite", "exams", "-v", "--viva-out", "journal")
     done.assert_outcomes(passed=2, deselected=2)
-    done.stdout.fnmatch_lines(
-        ["*suite exams from *viva.yaml (without fail_under, *testing example:careful", "*echo[[]1]*"]
-    )
+    done.stdout.fnmatch_lines(["*suite exams from *viva.yaml; testing example:careful", "*echo[[]1]*"])
     lines = (project.path / "journal" / "journal.jsonl").read_text().splitlines()
     settings = [json.loads(line)["data"] for line in lines if '"event":"setting"' in line]
     assert {each["max_rounds"] for each in settings} == {7}
     assert {each["sandbox"] for each in settings} == {"bwrap"}
+    assert {each["suite"] for each in settings} == {"exams"}
+
+
+GATED = "suites: {gated: {cases: echo, agent: 'example:failing', sandbox: bwrap, threshold: 0, %s}}"
+
+
+def test_the_gates_of_the_suite_are_those_of_the_session(project: pytest.Pytester) -> None:
+    (project.path / "viva.yaml").write_text(GATED % "fail_under: 0.5")
+    done = project.runpytest_inprocess("--viva-suite", "gated", "--viva-out", "first")
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(["viva: gate: *below 0.5*"])
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    (project.path / "viva.yaml").write_text(GATED % "baseline: first, max_drop: 0, max_cost: 1")
+    done = project.runpytest_inprocess("--viva-suite", "gated")
+    done.stdout.fnmatch_lines(["*viva.yaml (without max_cost, which pytest has no options for); testing*"])
+    assert done.ret == pytest.ExitCode.OK
+    (project.path / "viva.yaml").write_text(GATED % "baseline: nowhere, max_drop: 0")
+    done = project.runpytest_inprocess("--viva-suite", "gated")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*the suite 'gated': *nowhere*"])
 
 
 def test_what_is_typed_wins_even_if_it_is_the_default(project: pytest.Pytester) -> None:
@@ -75,6 +93,9 @@ def test_a_mistake_is_a_usage_error(name: str, message: str, project: pytest.Pyt
     done.stderr.fnmatch_lines([message])
 
 
-def test_workers_have_the_suite_too(project: pytest.Pytester) -> None:
-    done = project.runpytest_subprocess("--viva-suite", "exams", "-n", "1")
-    done.assert_outcomes(passed=2)
+def test_workers_have_the_suite_too_and_its_gates_are_applied_once(project: pytest.Pytester) -> None:
+    (project.path / "viva.yaml").write_text(GATED % "fail_under: 0.5")
+    done = project.runpytest_subprocess("--viva-suite", "gated", "-n", "1")
+    done.assert_outcomes(passed=1)
+    assert done.stdout.str().count("viva: gate: ") == 1
+    assert done.ret == pytest.ExitCode.TESTS_FAILED

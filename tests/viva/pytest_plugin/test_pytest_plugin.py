@@ -18,7 +18,8 @@ from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
 from tests.viva.pytest_plugin.sessions import INI
-from viva.exam.options import Options, Part
+from viva.exam.option_declaration import Part
+from viva.exam.options import Options
 from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records
 from viva.journal.writer import Damage, scan

@@ -17,8 +17,8 @@ from viva.reports.console.trends import trends_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.comparison import compare
 from viva.statistics.comparison_inputs import Runs
+from viva.statistics.over_time.trends import find_trends
 from viva.statistics.summary import summarize
-from viva.statistics.trends import find_trends
 
 LONG = "an-agent-with-a-long-name"
 

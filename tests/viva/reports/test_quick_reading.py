@@ -14,7 +14,7 @@ from viva.journal.writer import FILE
 from viva.reports import json_document
 from viva.reports.formats import writer
 from viva.reports.journals import joined
-from viva.statistics.trends import find_trends
+from viva.statistics.over_time.trends import find_trends
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight
-from viva.statistics.trends import (
-    MOST_POINTS,
-    MOST_TRENDS,
-    SMALLEST,
-    Direction,
-    TaskTrend,
-    change_interval,
-    find_trends,
-)
+from viva.statistics.over_time.trend import Direction, TaskTrend
+from viva.statistics.over_time.trends import MOST_POINTS, MOST_TRENDS, SMALLEST, change_interval, find_trends
 
 
 def run(number: int, score: float | None, version: str | None = None, **more: object) -> RunRecord:

@@ -20,7 +20,7 @@ from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE, JournalBusy, scan
 from viva.suites import conduct, judging, replaying, suite, tracing
-from viva.suites.request import FILE as REQUEST
+from viva.suites.resuming.stored_request import FILE as REQUEST
 
 CASES = 3
 AGAIN = ("--sandbox", "process", "--quiet")

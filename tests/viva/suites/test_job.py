@@ -15,7 +15,8 @@ import pytest
 from tests.viva.conftest import Desk, point
 from tests.viva.viva_command import clean_environment
 from viva.cases import Case, load_case
-from viva.exam.options import OPTION, Options
+from viva.exam.option_declaration import OPTION
+from viva.exam.options import Options
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.reader import read_records, read_runs

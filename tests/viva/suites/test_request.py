@@ -21,22 +21,12 @@ from viva.api.journals import begin_or_resume
 from viva.cases import find_case, load_case
 from viva.cli.options import resumed_request
 from viva.errors import SetupError
-from viva.exam.options import MAY_CHANGE, OPTION, Options
+from viva.exam.option_declaration import MAY_CHANGE, OPTION
+from viva.exam.options import Options
 from viva.journal.writer import Journal
-from viva.suites.request import (
-    FILE,
-    KINDS,
-    Command,
-    JournalsRequest,
-    RecordingsRequest,
-    Request,
-    SuiteRequest,
-    holds_request,
-    load_request,
-    request_to_resume,
-    save_request,
-)
-from viva.suites.signature import SIGNATURE, signed
+from viva.suites.request import KINDS, Command, JournalsRequest, RecordingsRequest, Request, SuiteRequest
+from viva.suites.resuming.signature import SIGNATURE, signed
+from viva.suites.resuming.stored_request import FILE, holds_request, load_request, request_to_resume, save_request
 
 RESUMING: tuple[Command, ...] = ("suite", "judge", "replay", "trace")
 REQUESTS: dict[str, Request] = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.viva.real_suites import viva, write_agent, write_cases
-from viva.suites.signature import KEY_BYTES, SIGNATURE, key_file, read_signed, signed
+from viva.suites.resuming.signature import KEY_BYTES, SIGNATURE, key_file, read_signed, signed
 
 AGENT = "def touch(): open('hurt', 'w')\ntouch()\nclass Evil:\n    def __init__(self, task_description): pass\n"
 

@@ -32,8 +32,9 @@ from viva.records.transcript import Transcript, Usage
 from viva.records.verdict import Insight, Verdict
 from viva.suites.engine import SuiteEnd, run_jobs
 from viva.suites.judging import Judging, judge_jobs
-from viva.suites.request import FILE as REQUEST
-from viva.suites.request import JournalsRequest, journals_request, request_to_resume
+from viva.suites.request import JournalsRequest, journals_request
+from viva.suites.resuming.stored_request import FILE as REQUEST
+from viva.suites.resuming.stored_request import request_to_resume
 from viva.suites.worker import Worker
 
 CASES = 12

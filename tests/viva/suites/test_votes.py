@@ -17,7 +17,7 @@ from tests.model_server import ModelServer, Request, text_of, verdict
 from tests.viva.conftest import Desk, point
 from viva.journal.reader import read_records, read_runs
 from viva.records.run_record import RunRecord
-from viva.suites.request import load_request
+from viva.suites.resuming.stored_request import load_request
 
 HIT = verdict("hit", "Yes.", {"round": 1, "quote": "sum"})
 MISS = verdict("miss", "No.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -105,6 +105,8 @@ MOST_ROWS = 50
 class FoundCases:
     """What there is below the paths."""
 
+    reads: Callable[[Path], bool] = field(default=lambda _: True)
+    """Whether a case that was found may be read."""
     valid: list[Case] = field(default_factory=list)
     wrong: list[CaseError] = field(default_factory=list)
     warnings: list[CaseError] = field(default_factory=list)
@@ -117,7 +119,7 @@ class FoundCases:
         except CaseError as error:
             self.wrong.append(error)
             return
-        for folder in folders:
+        for folder in filter(self.reads, folders):
             try:
                 cases = load_cases(folder)
                 for _, members in groupby(cases, key=lambda case: case.entry):
@@ -152,23 +154,35 @@ def _names(case: Case) -> Iterator[LintFinding]:
 
 
 def _show(found: FoundCases) -> None:
+    for line in valid_lines(found):
+        click.echo(line)
+    for line in mistake_lines(found):
+        click.echo(line, err=True)
+    if not found.valid and not found.wrong:
+        click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
+
+
+def valid_lines(found: FoundCases) -> Iterator[str]:
+    """Yield what is said of each valid case, with its points in words. All of it is safe to show."""
     for (_, entry), members in groupby(found.valid, key=lambda case: (case.file, case.entry)):
         case, *others = members
         points = counted(len(case.scoring_points), "scoring point")
         rows = f"{counted(1 + len(others), 'row')} of " if case.row else ""
         name = f"{case.file}#{entry}" if entry else str(case.file)
-        click.echo(printable(f"{name}: valid, {rows}{points}. {_requirements(case)}"))
+        yield printable(f"{name}: valid, {rows}{points}. {requirements(case)}")
         for line in (*person_lines(case), *point_lines(case)):
-            click.echo(printable(f"  {line}"))
+            yield printable(f"  {line}")
+
+
+def mistake_lines(found: FoundCases) -> Iterator[str]:
+    """Yield the mistakes, the warnings and what was skipped, each with its place. All of it is safe to show."""
     for wrong in found.wrong:
-        click.echo(printable(str(wrong)), err=True)
+        yield printable(str(wrong))
     for doubtful in found.warnings:
         for each in doubtful.mistakes:
-            click.echo(printable(f"{doubtful.where}:{each.line}: warning: {each.message}"), err=True)
+            yield printable(f"{doubtful.where}:{each.line}: warning: {each.message}")
     for folder in dict.fromkeys(found.skipped):
-        click.echo(printable(str(folder)), err=True)
-    if not found.valid and not found.wrong:
-        click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
+        yield printable(str(folder))
 
 
 def _as_json(found: FoundCases) -> dict[str, object]:
@@ -206,7 +220,8 @@ def _facts(case: Case) -> dict[str, object]:
     }
 
 
-def _requirements(case: Case) -> str:
+def requirements(case: Case) -> str:
+    """Return what an exam of a case requires: models, permissions."""
     required = []
     if not case.script:
         required.append("a model to examine (it has no script)")

@@ -56,8 +56,8 @@ def command(
     both journals with itself. The exit code is 3 if there is nothing to compare.
     """
     damage = Damage()
-    one = _read(first, damage, evaluator)
-    two = one if second is None else _read(second, damage, evaluator)
+    one = runs_of(first, damage, evaluator)
+    two = one if second is None else runs_of(second, damage, evaluator)
     results = [(pair, compare(one, two, pair, threshold)) for pair in choose_agents(one, two, agents)]
     if as_json:
         click.echo(json.dumps(_plain(one, two, results, damage)))
@@ -66,7 +66,7 @@ def command(
     raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
 
 
-def _read(reference: str, damage: Damage, evaluator: str | None) -> Runs:
+def runs_of(reference: str, damage: Damage, evaluator: str | None) -> Runs:
     """Read the finished runs of `FOLDER` or `FOLDER#RUN-ID`.
 
     Raises:

@@ -13,7 +13,7 @@ from viva.cli.process import report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.run_history import history_of
 from viva.reports.console.trends import trends_plain, trends_report
-from viva.statistics.trends import find_trends
+from viva.statistics.over_time.trends import find_trends
 
 
 @click.command("history")

@@ -33,7 +33,7 @@ from viva.cli.options import (
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.filters.selection import NO_FILTER, RunFilter
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
@@ -102,7 +102,7 @@ MOST_NAMED = 20
 @call_option(
     "--baseline-judging",
     metavar="JOURNAL",
-    help="Tell which verdicts flipped since an earlier judging of the same conversations; JOURNAL itself holds one.",
+    help="Report which verdicts flipped since an earlier judging of the same conversations; JOURNAL itself holds one.",
 )
 @call_option(
     "--max-flips",

@@ -30,7 +30,7 @@ from viva.cli.replaying.printed import print_runs
 from viva.cli.run_choice import run_choice, run_choice_options
 from viva.exam.examiners import MODEL, REPLAY, SCRIPT
 from viva.exam.forking.fork import Means
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import split_reference
 from viva.records.text import printable

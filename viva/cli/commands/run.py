@@ -20,7 +20,7 @@ from viva.cli.project.used_file import ProjectCommand, Used, nearest_project, ta
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.exam.examiners import with_chosen_names
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
 from viva.records.codec import to_plain

@@ -41,7 +41,7 @@ from viva.cli.project.used_file import suite_in_use, taken_from_file, trust_opti
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.examiners import with_chosen_names
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.filters.parsing import parse_filter
 from viva.journal.paths import new_journal_folder, refuse_journal
@@ -59,7 +59,8 @@ from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates, read_baseline
 from viva.suites.plan import find_plan_cases
-from viva.suites.request import SuiteRequest, holds_request
+from viva.suites.request import SuiteRequest
+from viva.suites.resuming.stored_request import holds_request
 from viva.suites.suite import run_suite
 
 
@@ -135,7 +136,7 @@ from viva.suites.suite import run_suite
 @call_option(
     "--labelled",
     metavar="JOURNAL",
-    help="With --labels: the earlier journal that the labels are about. It tells how often the judge errs.",
+    help="With --labels: the earlier journal that the labels are about, which shows how often the judge errs.",
 )
 @report_user_errors
 def command(

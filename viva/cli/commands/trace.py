@@ -33,7 +33,7 @@ from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_with
 from viva.cli.trace_next import imported_only, next_steps
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from viva.errors import SharedSetupError
-from viva.exam.options import Part
+from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records

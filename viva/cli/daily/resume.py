@@ -1,4 +1,4 @@
-"""The command `viva resume JOURNAL`: lets paused work go on."""
+"""The command `viva resume JOURNAL`: lets paused work continue."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from viva.reports.console.whys import quoted
 @journal_argument
 @report_user_errors
 def command(journal: Path | None) -> None:
-    """Let the viva process that writes JOURNAL go on after viva pause. [default: the newest under runs/]
+    """Let the viva process that writes JOURNAL continue after viva pause. [default: the newest under runs/]
 
     Work that was stopped is resumed by its own command: viva suite --resume JOURNAL.
     """
     from viva.suites.at_work.pausing import NotAtWork, resume
-    from viva.suites.request import load_request
+    from viva.suites.resuming.stored_request import load_request
 
     folder = folder_from(journal)
     try:

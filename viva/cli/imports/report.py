@@ -14,15 +14,19 @@ from viva.records.text import counted, one_line, printable
 
 MOST_GROUPS = 40
 MOST_MARKED = 10
+MOST_FILES = 6
 _INDEX = re.compile(r"\[\d+\]")
 
 
 def show_report(report: ImportReport) -> None:
     """Print a report."""
     made = (
-        f"{counted(report.runs, 'run')} in the journal" if report.runs else f"{counted(len(report.cases), 'case')} in"
+        counted(report.runs, "run") + " in the journal" if report.runs else counted(len(report.cases), "case") + " in"
     )
     click.echo(printable(f"{made} {report.out}, imported from {report.source} ({report.format})."))
+    if report.files:
+        more = f", … and {len(report.files) - MOST_FILES:,} more" if len(report.files) > MOST_FILES else ""
+        click.echo(printable(f"Files: {', '.join(report.files[:MOST_FILES])}{more}"))
     expressed = sum(report.expressed.values())
     where = "the journal" if report.runs else "a case"
     click.echo(

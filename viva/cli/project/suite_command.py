@@ -89,7 +89,12 @@ def _list() -> None:
     click.echo(printable(one_line(str(project.file.path), 1000)))
     width = max(map(len, project.suites), default=0)
     for name, section in project.suites.items():
-        click.echo(printable(f"{name:<{width}}  {one_line('; '.join(_shown(section)), 1000)}"))
+        click.echo(printable(f"{name:<{width}}  {section_words(section)}"))
+
+
+def section_words(section: Section) -> str:
+    """Return the keys and values of a suite on one line."""
+    return one_line("; ".join(_shown(section)), 1000)
 
 
 def _shown(section: Section) -> Iterator[str]:

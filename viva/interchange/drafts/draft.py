@@ -30,6 +30,10 @@ class CaseDraft:
     """All other fields of the case file."""
     files: dict[str, bytes] = field(default_factory=dict)
     """Contents of data files by their names, which are added to `data_files`."""
+    row: str | None = None
+    """The id of the row of which it was made; empty if the row has none; None if it is no row of a table."""
+    columns: dict[str, Any] = field(default_factory=dict)
+    """Further values of the row, which its table keeps."""
     reference: list[dict[str, Any]] | None = None
     """The expected tool calls, for `--reference`; None if the source says nothing about them."""
     marks: list[str] = field(default_factory=list)

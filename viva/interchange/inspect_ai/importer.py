@@ -19,6 +19,7 @@ from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 
 TELLING = ("choices", "files", "setup", "sandbox", "checkpoint")
+NOTHING: tuple[object, ...] = (None, "", [], {})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ANSWER = "Reply with the letter of the right answer, in the form 'ANSWER: LETTER'."
 WITHOUT = {
@@ -53,9 +54,12 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
     if any(sample.get("target") is not None for sample in samples):
         words = "the scorer is a function of the task's program: a reply has to contain a target; change the checks"
         tree.remark(Gap.NEEDS_A_PERSON, words)
-    return [
-        _case(source, sample, number) for number, sample in enumerate(samples, 1) if sample.get("input") is not None
-    ]
+    cases = enumerate(samples, 1)
+    drafts = [_case(source, sample, number) for number, sample in cases if sample.get("input") is not None]
+    if not is_log(source):
+        for draft in drafts:
+            draft.row = str(draft.metadata.get("id", ""))
+    return drafts
 
 
 def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
@@ -103,10 +107,11 @@ def _choices(draft: CaseDraft, choices: Source | None) -> str:
 
 
 def _target(draft: CaseDraft, target: Source | None, letters: str) -> None:
-    if target is None or target.peek() in ("", []):
+    leaves = [] if target is None else list(target.leaves())
+    texts = [str(leaf.peek()) for leaf in leaves if leaf.peek() not in NOTHING]
+    if target is None or not texts:
         draft.mark("say what a good answer is: the sample has no target")
         return
-    texts = [str(leaf.peek()) for leaf in target.leaves() if leaf.peek() not in (None, "")]
     if letters and texts and all(text in letters for text in texts):
         target.express("check: regex, the letter of the answer")
         several = ",? *".join(texts)

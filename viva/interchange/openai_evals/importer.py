@@ -100,6 +100,7 @@ def _drafts(rows: Source, judging: SampleJudging, about: dict[str, Any]) -> Iter
             row.report(Gap.NEEDS_A_PERSON, "nothing in it is said to the agent, so it is not a case")
             continue
         draft.title += f" {str(draft.script[0])[:40]}"
+        draft.row = ""
         draft.fields["max_rounds"] = len(draft.script)
         add_points(draft, row, judging)
         metadata = {name: value.take() for name, value in row.items() if name not in ("input", "ideal", *judging.used)}

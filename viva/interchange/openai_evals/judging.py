@@ -20,6 +20,7 @@ GRADED = {
 
 _KINDS = {"Equals": "equals", "Match": "starts_with", "Includes": "contains", "FuzzyMatch": "contains"}
 """Kinds of checks by the names of classes."""
+NOTHING: tuple[object, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ def add_points(draft: CaseDraft, row: Source, judging: SampleJudging) -> None:
         if value is not None and value.is_text:
             draft.points.append(GRADED[judging.spec] + value.take())
     ideal = row.get("ideal")
-    if ideal is None or ideal.peek() in ("", []):
+    texts = [] if ideal is None else [str(each.take()) for each in ideal.leaves() if each.peek() not in NOTHING]
+    if not texts:
         if not draft.points:
             draft.mark("say what a good answer is: the sample has no ideal")
         return
-    texts = [str(each.take()) for each in ideal.leaves() if each.peek() not in (None, "")]
     if judging.kind not in _KINDS:
         draft.points.append(GRADED.get(judging.spec, AGREES) + "\nor: ".join(texts))
         return

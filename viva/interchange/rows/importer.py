@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import add_input, as_text
+from viva.interchange.drafts.asked import GUIDED, add_input, as_text
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.expected import add_expected
 from viva.interchange.files import SourceFile
@@ -14,7 +15,7 @@ from viva.interchange.ledger import Gap
 from viva.interchange.rows.shapes import chosen_paths, rows_of
 from viva.interchange.source import Source
 
-SPLIT = ("split", "splits")
+_AGAIN = re.compile(r" \(duplicate \d+\)$")
 
 
 def recognises(source: SourceFile) -> bool:
@@ -40,7 +41,7 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         found = {part: node for part, path in paths.items() if (node := row.find(path)) is not None}
         draft = CaseDraft("")
         if "task" in found:
-            draft.task_description = as_text(found["task"].take())
+            _add_task(draft, found)
         if "input" in found:
             add_input(draft, found["input"])
         if not draft.task_description and not draft.script:
@@ -52,21 +53,49 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         if not draft.points:
             draft.mark("say what a good answer is: the row has no expectation")
         _add_rest(draft, found)
-        draft.title = _title(number, draft, found.get("name"))
+        used = {str(step) for node in found.values() for step in node.path[len(row.path) :][:1]}
+        draft.columns = {key: each.take() for key, each in row.items() if key not in used and _is_column(key, each)}
+        draft.row = _identity(found.get("name"))
+        draft.title = draft.row or f"{number:04} {str((draft.script or [draft.task_description])[0])[:40]}"
         yield draft
 
 
-def _title(number: int, draft: CaseDraft, name: Source | None) -> str:
-    if name is not None and isinstance(name.peek(), str | int) and name.peek() != "":
-        return str(name.express("the name of the case"))
-    words = draft.script[0] if draft.script else draft.task_description
-    return f"{number:04} {str(words)[:40]}"
+def _add_task(draft: CaseDraft, found: dict[str, Source]) -> None:
+    """Add what the user wants. Where the task is a part of the inputs, these are no message."""
+    task = found["task"]
+    draft.task_description = as_text(task.take() if task.is_text else task.express("the task"))
+    if "guidance" in found:
+        guidance = found["guidance"]
+        draft.task_description += GUIDED + as_text(
+            guidance.take() if guidance.is_text else guidance.express("the task")
+        )
+    asked = found.get("input")
+    if asked is not None and task.path[: len(asked.path)] == asked.path:
+        del found["input"]
+        parts = {each.path for each in found.values()}
+        for rest in (each for _, each in asked.items()):
+            if rest.path not in parts:
+                rest.report(Gap.NO_HOME, "a further input beside the task; add it to the task, or to config_var")
+
+
+def _identity(name: Source | None) -> str:
+    if name is None or not isinstance(name.peek(), str | int) or isinstance(name.peek(), bool) or name.peek() == "":
+        return ""
+    return str(name.express("the id of a row"))
+
+
+def _is_column(key: str, value: Source) -> bool:
+    """Return whether a table keeps a value. The first value of a key that is given twice is reported."""
+    return value.peek() not in (None, "", [], {}) and _AGAIN.search(key) is None
 
 
 def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
     if "tags" in found:
         tags = found["tags"]
-        for each in tags.leaves():
+        for key, each in tags.items():
+            if each.is_text:
+                draft.tags.append(f"{key}:{each.take()}")
+        for each in tags.leaves() if not tags.is_mapping else ():
             if each.is_text:
                 draft.tags.append(each.take().strip())
     if "persona" in found:
@@ -76,6 +105,8 @@ def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
         background = found["background"]
         taken = background.take() if background.is_text else as_text(background.express("background"))
         draft.fields["background"] = taken
+    if "context" in found:
+        draft.fields["config_var"] = {"context": found["context"].take()}
     if "metadata" in found:
         _add_metadata(draft, found["metadata"])
 

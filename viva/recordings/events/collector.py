@@ -109,7 +109,7 @@ class EvalCollector(Intake):
                 self._main = named
             if named == self._main:
                 return None
-            if named not in self._agents:
+            if named not in self._subagents:
                 by_tool = (call for call, (_, tool, _, _) in self._open.items() if tool == named)
                 self.subagent_started(named, named, next(by_tool, None))
             return named

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from viva.recordings.events.model_sums import ModelSums
 from viva.recordings.events.rounds import FAILED, MOST_TEXT, OpenStep, RoundsDraft
-from viva.recordings.events.tally import Tally, UsageTally, add, count_of, name_of
+from viva.recordings.events.subagents import Subagents
+from viva.recordings.events.tally import Tally, add, count_of, name_of
 from viva.recordings.numbers import amount
 from viva.records.text import counted
 from viva.records.transcript import StepKind, Usage
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
 MOST_OPEN = 10_000
-"""Tool calls without a completion, and ids of sub-agents, that are remembered."""
-_NOTHING = Usage()
-"""The excess of a sum over an equal one."""
+"""Tool calls without a completion that are remembered."""
 
 
 class Task:
@@ -48,14 +47,10 @@ class Intake:
         self._task = Task("")
         self._open: dict[str, tuple[Task, str, str | None, OpenStep | None]] = {}
         """Tool calls that have started and not completed."""
-        self._agents: dict[str, str] = {}
-        """Maps each id of a sub-agent to its name."""
-        self._parents: dict[str, OpenStep | None] = {}
-        """Maps each sub-agent to the step that started it."""
+        self._subagents = Subagents()
         self._one_by_one = False
         """Whether model calls were reported one by one, so that sums repeat them."""
-        self._summed: dict[str, UsageTally] = {}
-        """Maps each model to the part of its sums that was counted."""
+        self._sums = ModelSums()
 
     def model_called(
         self,
@@ -105,7 +100,7 @@ class Intake:
         with self._lock:
             name, task = name_of(model), self._task
             if in_sums:
-                self._note_sum(name, usage, billing)
+                self._sums.count(name, usage, billing)
             else:
                 self._one_by_one = True
             task.tally.model(name).add(usage, billing)
@@ -114,7 +109,7 @@ class Intake:
             step = task.rounds.step(StepKind.MODEL, at if at is None or seconds is None else at - seconds, agent)
             if step is not None:
                 step.model, step.ended, step.usage = name, at, usage
-                step.parent = None if agent is None else self._parents.get(agent)
+                step.parent = self._subagents.parent(agent)
 
     def model_summed(
         self,
@@ -138,20 +133,11 @@ class Intake:
             if self._one_by_one:
                 return
             name = name_of(model)
-            before = self._summed.get(name, UsageTally())
             given, said, cached, written, hidden = (count_of(value) or 0 for value in tokens)
             whole = Usage(given, said, cached, hidden, count_of(calls) or 0, cache_write_tokens=written)
-            excess = whole - before.usage
-            units = {key: max(0.0, amount - before.billing.get(key, 0.0)) for key, amount in billing.items()}
-            if excess == _NOTHING and not any(units.values()):
-                return
-            self._note_sum(name, excess, units)
-            self._task.tally.model(name).add(excess, units)
-
-    def _note_sum(self, name: str, usage: Usage, billing: Mapping[str, float]) -> None:
-        if name in self._summed or len(self._summed) < MOST_OPEN:
-            # What a call of its own did not report is in the sum, whose excess is then fully reported.
-            self._summed.setdefault(name, UsageTally()).add(replace(usage, reported=True), billing)
+            excess = self._sums.excess(name, whole, billing)
+            if excess is not None:
+                self._task.tally.model(name).add(*excess)
 
     def model_failed(self, kind: object, *, agent: str | None = None) -> None:
         """Count a model call that failed."""
@@ -176,7 +162,7 @@ class Intake:
             step = task.rounds.step(StepKind.TOOL, at, agent)
             if step is not None:
                 step.tool, step.call = name, call
-                step.parent = None if agent is None else self._parents.get(agent)
+                step.parent = self._subagents.parent(agent)
                 if self.capture_content:
                     step.tool_input = arguments
             if len(self._open) < MOST_OPEN:
@@ -282,7 +268,7 @@ class Intake:
             if agent is not None:
                 step = rounds.step(StepKind.AGENT, at, agent)
                 if step is not None:
-                    step.result, step.parent = words, self._parents.get(agent)
+                    step.result, step.parent = words, self._subagents.parent(agent)
             elif beside_calls:
                 rounds.thought = words or None
             else:
@@ -311,11 +297,8 @@ class Intake:
             agent = name_of(name)
             self._task.tally.agent(agent).started += 1
             known = [each for each in ids if isinstance(each, str) and each]
-            self._parents[agent] = next((self._open[each][3] for each in known if each in self._open), None)
-            for place, each in enumerate(known):
-                # Further ids may be those of the sub-agent that started this one.
-                if len(self._agents) < MOST_OPEN and (place == 0 or each not in self._agents):
-                    self._agents[each] = agent
+            parent = next((self._open[each][3] for each in known if each in self._open), None)
+            self._subagents.started(agent, known, parent)
 
     def subagent_failed(self, name: object) -> None:
         """Note that a sub-agent's work failed."""
@@ -327,17 +310,7 @@ class Intake:
 
         If several are given, all are ids of one sub-agent. An unknown id is its own name.
         """
-        given = [each for each in ids if isinstance(each, str) and each]
-        if not given:
-            return None
-        agent = next((self._agents[each] for each in given if each in self._agents), None)
-        if agent is None:
-            return name_of(given[0])
-        for each in given:
-            # An instance and the call that started it: later events may have one of both.
-            if each not in self._agents and len(self._agents) < MOST_OPEN:
-                self._agents[each] = agent
-        return agent
+        return self._subagents.name([each for each in ids if isinstance(each, str) and each])
 
     def not_known(self, what: str) -> None:
         """Count something that the stream's reader does not know."""

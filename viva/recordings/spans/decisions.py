@@ -17,7 +17,8 @@ from viva.recordings.spans.outcomes.answers import (
     is_output_tool,
     output_call,
 )
-from viva.recordings.spans.tool_runs import CallOutcome, ToolRun, ToolRuns
+from viva.recordings.spans.outcomes.tool_run import ToolRun
+from viva.recordings.spans.tool_runs import CallOutcome, ToolRuns
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,78 +1,23 @@
-"""Reads the spans of tools that ran, and finds for each call that a model asked for what ran and what came back."""
+"""Finds, for each call that a model asked for, the tool that ran and what came back."""
 
 from __future__ import annotations
 
 import bisect
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
-from viva.recordings.react import ReactText, observation_in, read_react
-from viva.recordings.spans.messages import RequestedCall, arguments, as_text
+from viva.recordings.react import ReactText
+from viva.recordings.spans.messages import RequestedCall
 from viva.recordings.spans.model_calls import ModelCall
-from viva.recordings.spans.outcomes.tool_inputs import unwrapped
-from viva.recordings.spans.questions import complaint_in
+from viva.recordings.spans.outcomes.later_inputs import LaterAnswers, after_words
+from viva.recordings.spans.outcomes.tool_run import ToolRun, repeated_runs, tool_run, with_inner_errors
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Tree
-from viva.recordings.spans.values import loaded
 from viva.recordings.waiting_calls import frozen
-
-_NAMES = ("gen_ai.tool.name", "tool.name", "tool_call.function.name")
-_IDS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
-_ARGUMENTS = (
-    "gen_ai.tool.call.arguments",
-    "tool_arguments",
-    "tool_call.function.arguments",
-    "input.value",
-    "traceloop.entity.input",
-)
-_RESULTS = ("gen_ai.tool.call.result", "tool_response", "output.value", "traceloop.entity.output")
-
 
 _LOOK_AHEAD = 32
 """Model calls in whose input a result is looked for; agents that work side by side have theirs in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRun:
-    """One run of a tool."""
-
-    span: Span
-    name: str | None
-    """None if only the span's own name says something."""
-    arguments: Any
-    """An object where the span holds one, else its text; None if it holds nothing."""
-    result: str | None
-    error: str | None
-    call_id: str | None
-
-
-def tool_run(span: Span) -> ToolRun:
-    """Read the span of a tool."""
-    attributes = span.attributes
-    given = arguments(next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None))
-    back = loaded(next((attributes[key] for key in _RESULTS if attributes.get(key) is not None), None))
-    name = next((attributes[key] for key in _NAMES if isinstance(attributes.get(key), str)), None)
-    result, identity, failed = _read_result(back)
-    identity = next((str(attributes[key]) for key in _IDS if attributes.get(key)), identity)
-    error = span.message or "failed" if span.failed else result or "failed" if failed else None
-    return ToolRun(span, name, unwrapped(given), result, error, identity)
-
-
-def _read_result(back: Any) -> tuple[str | None, str | None, bool]:
-    """Return text, call id and whether it is an error, as LlamaIndex's `ToolOutput` or LangChain's message says."""
-    if not isinstance(back, Mapping):
-        return (None if back is None else as_text(back)), None, False
-    blocks = back.get("blocks")
-    if isinstance(blocks, list) and "tool_name" in back:
-        texts = [str(block["text"]) for block in blocks if isinstance(block, Mapping) and "text" in block]
-        return "\n".join(texts), None, back.get("is_error") is True
-    data = back.get("data") if back.get("type") == "tool" else back
-    if isinstance(data, Mapping) and "content" in data and "tool_call_id" in data:
-        identity = data["tool_call_id"]
-        return as_text(data["content"]), str(identity) if identity else None, data.get("status") == "error"
-    return as_text(back), None, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +36,8 @@ class ToolRuns:
     def __init__(self, spans: Sequence[Span], calls: Sequence[ModelCall], tree: Tree) -> None:
         """Read the tools among the spans; one that repeats a tool around it under the same name is left out."""
         read = [tool_run(span) for span in spans if span.kind is SpanKind.TOOL]
-        repeated = _repeated(read, tree)
-        read = _with_inner_errors(read, repeated, tree)
+        repeated = repeated_runs(read, tree)
+        read = with_inner_errors(read, repeated, tree)
         self.by_span = {run.span.id: run for run in read}
         """All tools that ran, by id of the span."""
         self._tree = tree
@@ -103,7 +48,7 @@ class ToolRuns:
         self._calls = calls
         self._ends = _next_starts(calls, tree)
         self._index = _RunIndex([run if run.span.id in self.left else None for run in self._read])
-        self._answers: dict[int, _Answers] = {}
+        self._answers: dict[int, LaterAnswers] = {}
         """The answers in the input of the model calls that follow, by their place."""
         self._words: dict[str, ReactText] = {}
 
@@ -155,12 +100,12 @@ class ToolRuns:
     ) -> CallOutcome:
         for ahead in range(place + 1, min(place + 1 + _LOOK_AHEAD, len(self._calls))):
             if text is not None:
-                result, complaint = _after_words(self._calls[ahead], text, self._words)
+                result, complaint = after_words(self._calls[ahead], text, self._words)
                 if result is not None or complaint is not None:
                     return CallOutcome(ran, result, None if ran is not None else complaint)
                 continue
             if (answers := self._answers.get(ahead)) is None:
-                answers = self._answers[ahead] = _Answers(self._calls[ahead])
+                answers = self._answers[ahead] = LaterAnswers(self._calls[ahead])
             if (found := answers.find(call, number)) is not None:
                 return CallOutcome(ran, found)
         return CallOutcome(ran, None if ran is None else ran.result)
@@ -234,65 +179,6 @@ def _arguments_keys(call: RequestedCall) -> list[Hashable]:
     ]
 
 
-class _Answers:
-    """The results in the input of one model call."""
-
-    def __init__(self, later: ModelCall) -> None:
-        self._by_id = {
-            identity: text for message in later.inputs for identity, text in message.answers if identity is not None
-        }
-        """The newest of each id, because ids may be reused."""
-        last = max((place for place, message in enumerate(later.inputs) if message.role == "assistant"), default=-1)
-        self._after = [answer for message in later.inputs[last + 1 :] for answer in message.answers]
-        """The runs after the agent's last words."""
-
-    def find(self, call: RequestedCall, number: int) -> str | None:
-        """Return the result of a call: by its id, or else by its number among the calls that were asked for."""
-        if call.id is not None:
-            return self._by_id.get(call.id)
-        after = self._after
-        return after[number][1] if number < len(after) and after[number][0] is None else None
-
-
-def _repeated(runs: Sequence[ToolRun], tree: Tree) -> dict[str, ToolRun]:
-    """Return the ids of the tools below another one of the same name, each with the innermost of those around it."""
-    extents = tree.extents()
-    around: dict[str | None, list[ToolRun]] = {}
-    open_: list[ToolRun] = []
-    found = {}
-    for run in sorted(runs, key=lambda run: extents[run.span.id]):
-        begin, _ = extents[run.span.id]
-        while open_ and extents[open_[-1].span.id][1] < begin:
-            around[open_.pop().name].pop()
-        same = around.setdefault(run.name, [])
-        if same:
-            found[run.span.id] = same[-1]
-        same.append(run)
-        open_.append(run)
-    return found
-
-
-def _with_inner_errors(runs: Sequence[ToolRun], repeated: Mapping[str, ToolRun], tree: Tree) -> list[ToolRun]:
-    """Add the error of a tool's inner span to the outer one, which a framework that caught the error left without.
-
-    The last inner span decides, as a tool may try again.
-    """
-    if not repeated:
-        return list(runs)
-    places = tree.places
-    last: dict[str, ToolRun] = {}
-    for run in sorted(runs, key=lambda run: places[run.span.id]):
-        if (outer := repeated.get(run.span.id)) is not None:
-            last[outer.span.id] = run
-    errors: dict[str, str] = {}
-    for run in sorted(runs, key=lambda run: places[run.span.id], reverse=True):
-        inner = last.get(run.span.id)
-        error = run.error or (None if inner is None else errors.get(inner.span.id))
-        if error is not None:
-            errors[run.span.id] = error
-    return [replace(run, error=errors.get(run.span.id)) if run.span.id in last else run for run in runs]
-
-
 def _may_be(call: RequestedCall, run: ToolRun) -> bool:
     """Return whether another tool ran for a call, or one whose span does not name it (a handoff)."""
     return run.call_id is None or call.id is None or call.id == run.call_id
@@ -309,54 +195,3 @@ def _next_starts(calls: Sequence[ModelCall], tree: Tree) -> list[int]:
         ends.append(following.get(name, len(tree.spans)))
         following[name] = tree.places[call.span.id]
     return ends[::-1]
-
-
-def _after_words(later: ModelCall, text: str, read: dict[str, ReactText]) -> tuple[str | None, str | None]:
-    """Return what follows an agent's words in the input of a later model call.
-
-    Returns:
-        The observation and the parser's complaint; None for each that is not there.
-    """
-    words = text.strip()
-    messages = later.inputs
-    for place in range(len(messages) - 1, -1, -1):
-        said = messages[place]
-        if said.role == "assistant" and place + 1 < len(messages) and _same_words(said.text or "", words, read):
-            back = messages[place + 1]
-            follows = back.text if back.text is not None else back.answers[0][1] if back.answers else ""
-            complaint = complaint_in(follows)
-            if complaint is not None:
-                return None, complaint
-            observed = observation_in(follows)
-            return (observed if observed is not None else follows if back.answers else None), None
-    if len(messages) == 1 and words and words in (messages[0].text or ""):
-        follows = (messages[0].text or "").rpartition(words)[2]
-        complaint = complaint_in(follows)
-        return (None, complaint) if complaint is not None else (_scratchpad(follows), None)
-    return None, None
-
-
-def _same_words(said: str, words: str, read: dict[str, ReactText]) -> bool:
-    """Return whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
-
-    `read` keeps what was read: each model call is given all earlier turns again.
-    """
-    if said.strip() == words:
-        return True
-    for each in (said, words):
-        if each not in read:
-            read[each] = read_react(each)
-    one, other = read[said], read[words]
-    return one.tool is not None and (one.tool, one.thought) == (other.tool, other.thought)
-
-
-def _scratchpad(follows: str) -> str | None:
-    """Return the observation that follows an agent's words in a prompt that holds all of them."""
-    observed = observation_in(follows)
-    if observed is None:
-        return None
-    cut = min(
-        (at for mark in ("\nThought:", "\nAction:", "\nassistant:", "\nuser:") if (at := observed.find(mark)) >= 0),
-        default=None,
-    )
-    return observed[:cut].strip()

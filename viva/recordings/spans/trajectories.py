@@ -17,11 +17,12 @@ from viva.recordings.spans.outcomes.answers import own_answer, parsed_by_framewo
 from viva.recordings.spans.outcomes.decided_steps import decided
 from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
 from viva.recordings.spans.outcomes.single_calls import model_calls
+from viva.recordings.spans.outcomes.tool_run import ToolRun
 from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
-from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
+from viva.recordings.spans.tool_runs import ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import listed_tools, with_tools_that_ran

@@ -34,10 +34,11 @@ def comparison_report(comparison: PairedComparison) -> RenderableType:
     if comparison.flips:
         parts += [*_flips(comparison), Text()]
     parts += [Text(one_line(line), style="bold") for line in findings(comparison)]
+    own = ", or that of its case" if comparison.own_thresholds else ""
     parts.append(
         Text(
-            f"A run passes if its low bound is at least {comparison.threshold:g}; a case passes if more than half of "
-            "its trials pass."
+            f"A run passes if its low bound is at least {comparison.threshold:g}{own}; a case passes if more than "
+            "half of its trials pass."
         )
     )
     for words, names in (

@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from viva.filters.stored_cases import StoredCases
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
@@ -25,7 +26,9 @@ from viva.records.wording import (
     score_line,
     usage_words,
 )
+from viva.reports.case_words import fact_rows
 from viva.reports.console.insights import insight_tables, verdict_lines
+from viva.reports.facts import own_threshold_words
 from viva.reports.fork_words import fork_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.hit_words import hit_lines_of
@@ -35,6 +38,8 @@ from viva.statistics.trajectories import TrajectoryTally
 
 PRINTED_SHOWN = 2000
 """Characters at the end of what an agent printed that are shown."""
+FACTS_SHOWN = 12
+"""Values of the case's row and of metadata that are shown."""
 STEP_SHOWN = 1000
 """Characters of a step's thought, and of its result."""
 
@@ -71,6 +76,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_row("", "")
     excluded = "" if record.outcome.counts or record.score is None else " (excluded from all averages)"
     fact("score", score_line(record) + excluded, "bold")
+    if setting.threshold is not None:
+        fact("passes from", own_threshold_words(setting.threshold))
     why = f": {exact_line(record.error, 500)}" if record.error else ""
     fact("outcome", outcome_line(record) + why)
     fact("rounds", str(record.rounds) + _rounds_words(record))
@@ -82,6 +89,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     )
     if setting.requeued:
         fact("requeued", f"it ended as {', then '.join(one_line(each, 40) for each in setting.requeued)} before")
+    for name, value in fact_rows(StoredCases(journal).facts(record))[:FACTS_SHOWN]:
+        fact(one_line(name, 60), exact_line(value, 300))
     if setting.forked_from:
         fact("forked from", fork_words(setting.forked_from))
     if setting.source:
@@ -91,7 +100,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     judges.add(record)
     for line in calibration_lines(judges.uses(), [journal]):
         fact("judge", line.removeprefix("judge "))
-    for name in ("persona", "strategy"):
+    for name in ("suite", "persona", "strategy"):
         if played := getattr(setting, name):
             fact(name, one_line(played, 60))
     if setting.sandbox:

@@ -15,7 +15,7 @@ from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.suite import short_names
-from viva.statistics.trends import OVERALL, Direction, Point, TaskTrend, Trends
+from viva.statistics.over_time.trend import OVERALL, Direction, Point, TaskTrend, Trends
 
 BARS = "▁▂▃▄▅▆▇█"
 NEW_VERSION = "│"

@@ -10,6 +10,7 @@ from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.facts import threshold_words
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -58,6 +59,8 @@ def write(journals: Journals, out: TextIO) -> None:
     if figures.agents:
         page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3, MOST_ROWS)
         page.table("cases", _cases(figures, labels), TABLES_LIMIT, MOST_ROWS)
+        if figures.tags:
+            page.table("tags", _tags(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 6, MOST_ROWS)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
             page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3, MOST_ROWS)
         for table in variant_tables(figures, labels):
@@ -85,7 +88,7 @@ def _added(journals: Journals, insights: FurtherInsights) -> Iterator[RunRecord]
     """Yield the records of all runs that ended, after adding the insights of each."""
     for entry in journals.quick_entries():
         insights.add(entry.record)
-        yield entry.record
+        yield journals.grouped(entry)
 
 
 def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
@@ -93,17 +96,18 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     excluded = [f"{count} {kind}" for kind, count in suite.excluded.items()]
     if unfinished:
         excluded.append(f"{unfinished} unfinished")
+    at_threshold = f"at a threshold of {threshold_words(figures)}"
     if not suite.runs:
         words = "## Nothing was scored\n\n" + ("" if excluded else "There is no finished run.")
     elif len(figures.agents) > 1:
         # No overall score: agents are not a sample of a population.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
-        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}."
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** {at_threshold}."
     else:
         ends = "" if suite.too_few else f", 95 % {interval(suite.mean_interval)}"
         rate = "" if suite.too_few else f", 95 %: {percents(suite.pass_rate_interval).strip('()')}"
         words = f"## Score {number(suite.mean)}{ends}\n\n"
-        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}"
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** {at_threshold}"
         words += f" ({percent(suite.pass_rate)}{rate})."
     if any(agent.too_few for agent in figures.agents):
         words += f" Intervals need at least {FEWEST_CASES} cases."
@@ -128,6 +132,7 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
     for held in figures.held[:MOST_HELD]:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
+        inside += f", suite {inert(held.suite)}" if held.suite else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         who = f"Examiner {inert(held.examiner) or 'unknown'}, judge {inert(held.judge) or 'unknown'}"
         words.append(f"{who}{sandbox}{inside}{runs}")
@@ -162,6 +167,16 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
         shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
+
+
+def _tags(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of the table by tag, which includes families and the values of columns."""
+    yield "| tag | agent | cases | runs | score | pass rate |\n"
+    yield "|:--|:--|--:|--:|--:|--:|\n"
+    for group in figures.tags:
+        name, agent = inert(group.name, 80), inert(labels.get(group.agent or "", ""))
+        counts = f"{group.cases} | {group.runs} | {number(group.mean)} | {percent(group.pass_rate)}"
+        yield f"| <code>{name}</code> | <code>{agent}</code> | {counts} |\n"
 
 
 def _trajectories(figures: TrajectoryFigures) -> Iterator[str]:

@@ -17,6 +17,7 @@ from viva.records.transcript import Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.reports.console.run import record_usage_lines
 from viva.reports.console.whys import quoted
+from viva.reports.facts import own_threshold_words
 from viva.reports.page.asked_views import asked_views
 from viva.reports.page.case_papers import Papers
 from viva.reports.page.images import PageImages
@@ -119,6 +120,7 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "images": pictures,
         "full": draft.full,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
+        "given": _given(transcript),
         "final": draft.pictures(transcript.images),
         "captions": captions(transcript.images, transcript.attributes),
         "stop": _stop_words(transcript),
@@ -128,6 +130,11 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "replay": f"viva replay {quoted(f'{stored.folder}#{stored.id}')}",
         "printed": [[one_line(name, 20), printable(text, TEXT_LIMIT)] for name, text in transcript.printed.items()],
     }
+
+
+def _given(transcript: Transcript) -> str | None:
+    """Return the turns that the case gave; None if there are none."""
+    return "\n\n".join(f"{turn.role}: {printable(turn.content, TEXT_LIMIT)}" for turn in transcript.given) or None
 
 
 def _stop_words(transcript: Transcript) -> str:
@@ -259,6 +266,8 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     setting, record = stored.setting, stored.record
     inside = f" ({agent_words(setting)})" if agent_words(setting) else ""
     yield "agent", one_line(setting.agent, 200) + inside
+    if setting.suite:
+        yield "suite", one_line(setting.suite, 100)
     if setting.source:
         yield "source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})"
     yield "examiner", one_line(setting.examiner, 80)
@@ -269,6 +278,8 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     yield "judge", judge_words(setting)
     if setting.sandbox:
         yield "sandbox", sandbox_words(setting)
+    if setting.threshold is not None:
+        yield "passes from", own_threshold_words(setting.threshold)
     if record is not None:
         timing = record.timing
         yield "time", f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, judge {timing.judge_seconds:.1f})"

@@ -12,9 +12,9 @@ from markupsafe import Markup
 from viva.reports.facts import Standing
 from viva.statistics.groups import Group
 from viva.statistics.intervals import Interval
+from viva.statistics.over_time.trend import Point
 from viva.statistics.scores import LAST_BIT
 from viva.statistics.summary import Figures
-from viva.statistics.trends import Point
 
 SERIES = 8
 """Number of colours; further agents share the last one."""

@@ -18,7 +18,7 @@ from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
-from viva.reports.facts import Standing
+from viva.reports.facts import Standing, threshold_words
 from viva.reports.journals import Journals
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
@@ -238,6 +238,7 @@ def _environment() -> Environment:
         "line": one_line,
         "compared": compared,
         "framed": framed,
+        "threshold_words": threshold_words,
         "runs_of": lambda cases, runs: sum(runs.get(case, 0) for case in cases),
         "shortened": shortened,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),

@@ -14,9 +14,10 @@ from viva.reports.facts import Standing, cost_of, standing, tokens_of
 from viva.reports.journals import Journals, Unfinished
 from viva.reports.page.failures import Failures, misses
 from viva.reports.page.reason_diffs import without_line
+from viva.statistics.over_time.trend import TaskTrend
+from viva.statistics.over_time.trends import TrendTally
 from viva.statistics.scores import evaluator_names, score_of
 from viva.statistics.summary import Figures, summarize
-from viva.statistics.trends import TaskTrend, TrendTally
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""
@@ -134,7 +135,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
                 chosen.rows[place] = str(entry.folder), record.id, _row(place, record, journals.threshold)
             if several:
                 trends.add(record)
-            yield record
+            yield journals.grouped(entry)
 
     figures = summarize(passing(), journals.threshold, absent=journals.absent(), truths=journals.truths)
     for place, run in enumerate(journals.unfinished(), outcomes.total()):

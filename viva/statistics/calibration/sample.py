@@ -11,7 +11,7 @@ from pathlib import Path
 from viva.records.run_record import RunRecord
 from viva.records.verdict import Label, Verdict, is_by_rule, is_model
 from viva.records.wording import SCORING_POINTS
-from viva.statistics.scores import passes
+from viva.statistics.scores import passes, threshold_of
 
 _DOUBTFUL = frozenset({"judges-disagree", "model-unsure", "quote-not-found"})
 _VOTES, _GATE, _MODEL, _CASE = 2.0, 1.0, 0.5, 1.5
@@ -43,13 +43,13 @@ def candidates(folder: Path, records: Iterable[RunRecord], threshold: float) -> 
     Args:
         folder: The journal's folder.
         records: The runs.
-        threshold: What a run's low bound must reach to pass.
+        threshold: What a run's low bound must reach to pass, unless its case has a threshold of its own.
     """
     for record in records:
         for insight in record.insights:
             if insight.evaluator == SCORING_POINTS:
                 for place, verdict in enumerate(insight.verdicts):
-                    worth = _worth(verdict, insight.verdicts, threshold)
+                    worth = _worth(verdict, insight.verdicts, threshold_of(record, threshold))
                     yield Candidate(folder, record.id, record.subject, place, verdict, worth)
 
 

@@ -24,7 +24,8 @@ from viva.records.text import exact_line
 from viva.records.verdict import Label
 from viva.regular_files import open_plain
 from viva.suites.at_work.pausing import is_paused
-from viva.suites.request import Request, load_request
+from viva.suites.request import Request
+from viva.suites.resuming.stored_request import load_request
 
 MOST_FAILURES = 10
 """Failures that are shown; the newest ones."""

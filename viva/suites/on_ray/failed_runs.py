@@ -25,6 +25,7 @@ def write_failure(journal: Journal, job: Job, attempt: int, node: str, error: st
         trial=header.trial,
         node=node,
         requeued=header.requeued,
+        suite=header.suite,
     )
     record = failed_record(header, one_line(error, 1000), setting)
     journal.append("run", header.id, attempt, record)

@@ -9,7 +9,8 @@ from typing import Any
 from viva.recordings.spans.decisions import SpanDecision
 from viva.recordings.spans.model_calls import was_cut
 from viva.recordings.spans.outcomes.tool_inputs import as_asked
-from viva.recordings.spans.tool_runs import CallOutcome, ToolRun
+from viva.recordings.spans.outcomes.tool_run import ToolRun
+from viva.recordings.spans.tool_runs import CallOutcome
 from viva.records.trajectory import (
     ANSWER,
     CALL_ID,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, islice
 from statistics import fmean
@@ -15,11 +13,10 @@ from typing import Any, TypeVar
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
 from viva.statistics.intervals import Interval, mean_interval
+from viva.statistics.over_time.trend import OVERALL, Direction, Point, Sample, TaskTrend, Trends
 from viva.statistics.scores import evaluator_names, insight_of, score_of
 
 T = TypeVar("T")
-OVERALL = "overall"
-"""The dimension of an evaluator's own score."""
 SMALLEST = 0.05
 """A mean that changed by less is called flat."""
 NEWEST_SHARE = 4
@@ -30,86 +27,6 @@ MOST_TRENDS = 5_000
 """A journal may be untrusted; what is beyond is counted in `Trends.left_out`."""
 MOST_NAMES = 50
 """Evaluators of one run, and dimensions of one evaluator."""
-
-
-class Direction(StrEnum):
-    """Where a trend goes; regressions come first in every list."""
-
-    REGRESSION = "regression"
-    """The mean fell, and the 95 % interval of the change excludes 0."""
-    DROP = "drop"
-    """The mean fell, but by no more than chance may explain."""
-    FLAT = "flat"
-    RISE = "rise"
-    """The mean rose, but by no more than chance may explain."""
-    IMPROVEMENT = "improvement"
-    """The mean rose, and the 95 % interval of the change excludes 0."""
-    SINGLE = "single"
-    """There is nothing to compare with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """Some runs of one version that follow one another."""
-
-    mean: float
-    runs: int
-    started: float
-    """When the first of them began, in seconds since the epoch; 0 where that is not known."""
-    ended: float
-    """When the last of them began."""
-    version: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """Some runs that are compared."""
-
-    mean: float
-    runs: int
-    version: str | None = None
-    """None if they are not of one known version."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTrend:
-    """The scores of one task and agent by one evaluator in one dimension, oldest first."""
-
-    task: str
-    agent: str
-    evaluator: str
-    dimension: str
-    runs: int
-    points: tuple[Point, ...]
-    """The points: at most `MOST_POINTS`, or one for each version if there are more versions."""
-    versions: tuple[Sample, ...]
-    """The versions, in the order in which each was first seen."""
-    now: Sample
-    before: Sample | None
-    direction: Direction
-    change: float | None = None
-    """Mean now minus mean before; None if there is nothing to compare with."""
-    interval: Interval | None = None
-    """95 % interval of the change."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trends:
-    """All trends, regressions first."""
-
-    trends: tuple[TaskTrend, ...]
-    runs: int
-    """Runs that were read; one that was judged again counts once, as it was judged last."""
-    excluded: int = 0
-    """Runs that say nothing about the agent."""
-    left_out: int = 0
-    """Trends beyond `MOST_TRENDS`."""
-
-    def of(self, direction: Direction) -> tuple[TaskTrend, ...]:
-        """Return the trends that go this way."""
-        return tuple(trend for trend in self.trends if trend.direction is direction)
-
-
 Key = tuple[str, str, str, str]
 """Task, agent, evaluator, dimension."""
 _Score = tuple[float, str | None, float]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.viva.viva_command import VIVA, clean_environment, run_viva, start_viva
-from tests.viva.warm_viva import WarmViva, can_be_warm
+from tests.warm.commands import WarmViva, can_be_warm
 
 AGENT = """
 import os, sys

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import SetupError
-from viva.exam.options import OPTION, Options
+from viva.exam.option_declaration import OPTION
+from viva.exam.options import Options
 from viva.journal.kept_files import read_kept
 from viva.records.codec import loads
 from viva.records.text import one_line

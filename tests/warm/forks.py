@@ -1,0 +1,78 @@
+"""What the servers of warm processes share: they fork when they are asked, and the fork is set up as it was asked for.
+
+It imports next to nothing: what it imports, each fork has.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import signal
+import socket
+from typing import NamedTuple
+
+
+class Fork(NamedTuple):
+    """What is asked of a fork."""
+
+    words: list[str]
+    folder: str
+    environment: dict[str, str]
+    new_session: bool
+
+
+def serve_forks(handle: int) -> Fork:
+    """Fork for each request, until nobody can ask any more. Return in the forked processes, which are set up then."""
+    connection = socket.socket(fileno=handle)
+    connection.send(b"ready")
+    while True:
+        data, handles, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * array.array("i").itemsize))
+        if not data:
+            os._exit(0)
+        fds = array.array("i")
+        fds.frombytes(handles[0][2])
+        pid = _fork()
+        if not pid:
+            connection.detach()
+            return _set_up(list(fds))
+        for fd in fds:
+            os.close(fd)
+        connection.send(str(pid).encode())
+
+
+def _fork() -> int:
+    """Return the id of a process whose parent has ended, or 0 in that process."""
+    reader, writer = os.pipe()
+    between = os.fork()
+    if between:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as told:
+            pid = int(told.read())
+        os.waitpid(between, 0)
+        return pid
+    os.close(reader)
+    grown = os.fork()
+    if grown:
+        os.write(writer, str(grown).encode())
+        os._exit(0)
+    os.close(writer)
+    return 0
+
+
+def _set_up(fds: list[int]) -> Fork:
+    """Give this process the streams, the folder and the environment of a fresh one."""
+    with open(fds[0], "rb", closefd=False) as file:
+        file.seek(0)
+        fork = Fork(*json.loads(file.read().decode("utf-8", "surrogateescape")))
+    if fork.new_session:
+        os.setsid()
+    # Above all others first: one of them may have the number of another's place.
+    for place, fd in enumerate([os.dup(fd) for fd in fds[1:]]):
+        os.dup2(fd, place)
+    os.closerange(3, 1 << 12)
+    os.chdir(fork.folder)
+    os.environ.clear()
+    os.environ.update(fork.environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return fork

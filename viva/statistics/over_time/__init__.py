@@ -1,0 +1,1 @@
+"""How scores changed over time and from one version of an agent to the next."""
