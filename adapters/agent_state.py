@@ -1,10 +1,13 @@
-"""What an adapter may offer beside replies: the agent's state, and what it did for a message that it did not answer.
+"""What an adapter may offer beside replies: a state, a conversation already begun, and what it did without an answer.
 
 The state is that between two messages: saved after a round, loaded before the first.
 
 An adapter offers it by two methods, plain or async: `save_state()` returns JSON data, and `load_state(state)` continues
 from it in a new object, before the first message. An agent that cannot, although its adapter has the methods, returns
 None from `save_state`, and raises NotImplementedError in `load_state`.
+
+A conversation that has already begun is given by `load_conversation(messages)`, plain or async, before the first
+message. The messages are those of the chat protocol: each has `role` (`system`, `user` or `assistant`) and `content`.
 
 What the agent did before it failed, or was too late, it tells by `reply_so_far()`, plain or async. It returns a Reply
 with the steps and the usage since its last reply, or None.
@@ -13,10 +16,12 @@ with the steps and the usage since its last reply, or None.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from viva.adapters.contract import as_reply
 from viva.adapters.inside.states import UnfitState, offers_state, state_text
+from viva.cases.given_turns import GivenTurn
 from viva.errors import AgentError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.redact import Keys
@@ -27,7 +32,16 @@ SO_FAR_SECONDS = 2.0
 STATE_SECONDS = 20.0
 """Maximum duration of saving or loading a state."""
 
-__all__ = ["STATE_SECONDS", "load_state", "offers_state", "read_state", "reply_so_far", "save_state"]
+__all__ = [
+    "STATE_SECONDS",
+    "as_messages",
+    "load_conversation",
+    "load_state",
+    "offers_state",
+    "read_state",
+    "reply_so_far",
+    "save_state",
+]
 
 
 class StatefulSession(Protocol):
@@ -72,6 +86,27 @@ async def load_state(session: StatefulSession, state: Any, seconds: float = STAT
         return False
     try:
         await session.call("load_state", state, seconds=seconds)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def as_messages(turns: Sequence[GivenTurn]) -> list[dict[str, str]]:
+    """Return turns as messages of the chat protocol."""
+    return [{"role": "assistant" if turn.role == "agent" else turn.role, "content": turn.content} for turn in turns]
+
+
+async def load_conversation(session: StatefulSession, turns: Sequence[GivenTurn]) -> bool:
+    """Give a new agent the conversation so far; return False if it takes none.
+
+    Raises:
+        AgentTimeout: it took too long.
+        AgentError: the agent's method failed.
+    """
+    if not callable(getattr(session.agent, "load_conversation", None)):
+        return False
+    try:
+        await session.call("load_conversation", as_messages(turns), seconds=STATE_SECONDS)
     except NotImplementedError:
         return False
     return True

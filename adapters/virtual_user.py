@@ -22,6 +22,9 @@ class VirtualUser:
     `load_state(state)`, which continues from one in a new object, before the first message; both plain or async. None
     from the first, and NotImplementedError from either, say that there is no state.
 
+    It may have `load_conversation(messages)`, which gives a new object the conversation that a case begins with, before
+    the first message; plain or async. Without it, such cases are refused.
+
     And it may have `reply_so_far()`, plain or async, which is called when a reply failed or came too late. It returns a
     Reply with the steps and the usage until then, or None.
     """

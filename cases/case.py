@@ -10,18 +10,21 @@ default, because cases that are stored in journals do not have it, and a line in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from viva.cases.check_limits import CheckLimits
 from viva.cases.given_turns import GivenTurn
+from viva.cases.in_python.calls import with_case_errors
 from viva.cases.many.references import joined
 from viva.cases.mcp_servers.server import McpServer
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 from viva.cases.solution import SolutionReply
 
+IN_PYTHON = Path("(made in Python)")
+"""The file of a case that a program makes and that has none: its data files lie in the working folder."""
 READER = "reader"
 """Key in a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
 
@@ -110,20 +113,25 @@ class ScriptLine:
             yield self.say.replace(f"{{{self.counter}}}", str(number))
 
 
+@with_case_errors
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An exam paper. The fields are those of a TaskWeaver case file; those from `script` on are Viva's own."""
+    """An exam paper. The fields are those of a TaskWeaver case file; those from `script` on are Viva's own.
+
+    A program needs to give only what a case file needs, in the same short forms: `Case("greeting", script=["Hello."],
+    scoring_points=["The agent greets."])`.
+    """
 
     name: str
     """The folder's name; of one of several cases in a file, `FILE#NAME`, and of a row of a family, `FILE#NAME[ROW]`."""
-    file: Path
+    file: Path = IN_PYTHON
     """The YAML file; its folder holds the data files."""
-    hash: str
+    hash: str = ""
     """SHA-256 of the YAML file and the data files, in hex; of one of several cases in a file, of what concerns it."""
     version: str | None = field(default=None, kw_only=True, metadata=read_as("version"))
-    task_description: str = field(metadata=read_as("task"))
+    task_description: str = field(default="", metadata=read_as("task"))
     """What the user wants. Of a case that has only a script: made from its messages."""
-    scoring_points: tuple[ScoringPoint, ...] = field(metadata=read_as("scoring_points"))
+    scoring_points: tuple[ScoringPoint, ...] = field(default=(), metadata=read_as("scoring_points"))
     config_var: Mapping[str, Any] | None = field(default=None, metadata=read_as("mapping"))
     app_dir: str | None = field(default=None, metadata=read_as("text"))
     dependencies: tuple[str, ...] = field(default=(), metadata=read_as("requirements"))
@@ -174,6 +182,33 @@ class Case:
     data_folder: Path | None = field(default=None, kw_only=True)
     """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 
+    if TYPE_CHECKING:  # the short forms, for editors and type checkers
+
+        def __init__(
+            self,
+            name: str,
+            file: Path | str = ...,
+            hash: str = ...,  # noqa: A002 - the name of the field
+            task_description: str = ...,
+            scoring_points: Sequence[str | Mapping[str, Any] | ScoringPoint] = ...,
+            *,
+            script: Sequence[str | Mapping[str, Any] | ScriptLine] = ...,
+            **fields: Any,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        """Read short forms; without a file, check the case as a file is checked.
+
+        Raises:
+            CaseError: the case is invalid. The error holds every mistake.
+        """
+        if isinstance(self.file, str):
+            object.__setattr__(self, "file", Path(self.file))
+        if (self.file == IN_PYTHON and not self.hash) or _has_short_forms(self):
+            from viva.cases.in_python.completing import complete
+
+            complete(self)
+
     @property
     def folder(self) -> Path:
         """The folder with the case's files."""
@@ -200,3 +235,30 @@ class Case:
     def max_points(self) -> float:
         """The sum of all weights."""
         return sum(point.weight for point in self.scoring_points)
+
+
+_LISTS: dict[str, type] = {
+    **dict.fromkeys(("dependencies", "data_files", "pre_command", "tags", "evidence"), str),
+    "scoring_points": ScoringPoint,
+    "script": ScriptLine,
+    "facts": UserFact,
+    "solution": SolutionReply,
+    "mcp": McpServer,
+    "conversation": GivenTurn,
+}
+_ONES: dict[str, type] = {
+    "user": User,
+    "insist": Insistence,
+    "done_when": DoneWhen,
+    "strategy": CaseStrategy,
+    "check_limits": CheckLimits,
+}
+
+
+def _has_short_forms(case: Case) -> bool:
+    """Return whether a field holds what a case file has there, and not what its reader makes of it."""
+    for name, kind in _LISTS.items():
+        value = getattr(case, name)
+        if type(value) is not tuple or any(not isinstance(each, kind) for each in value):
+            return True
+    return any(not isinstance(getattr(case, name), kind | None) for name, kind in _ONES.items())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from viva.cases.text import describe
 
-Role = Literal["user", "agent", "system"]
-ROLES: tuple[str, ...] = get_args(Role)
+ROLES = ("user", "agent", "system")
 TURN_KEYS = ("role", "content")
 
 
@@ -16,7 +15,8 @@ TURN_KEYS = ("role", "content")
 class GivenTurn:
     """One turn of a conversation that has already begun."""
 
-    role: Role
+    role: str
+    """One of `ROLES`; a journal of a later version may have others."""
     content: str
 
 

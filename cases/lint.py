@@ -42,7 +42,6 @@ def lint_case(case: Case) -> list[LintFinding]:
     # A row of a family may provide them all.
     places = list(leaf_places(points, ("scoring_points",))) if isinstance(points, list) else []
     found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines), *_servers(case, lines)]
-    found += _without_effect(case, lines, places)
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -78,17 +77,6 @@ def _servers(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
         if (command := server.missing_command) is not None:
             words = f"the command {command!r} of the MCP server {server.name!r} is not on this machine"
             yield LintFinding(words, lines.of("mcp", index, "command"), certain=False)
-
-
-def _without_effect(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
-    """Yield the fields that are stored with the case, and that this version does not act on."""
-    words = "is stored with the case, but has no effect yet"
-    if case.conversation:
-        yield LintFinding(f"conversation {words}: the agent is not given it", lines.of("conversation"), certain=False)
-    for index, point in enumerate(case.scoring_points):
-        if point.round is not None and point.check is None:
-            place = places[index] if index < len(places) else ("scoring_points",)
-            yield LintFinding(f"round {words} on a point without check", lines.of(*place, "round"), certain=False)
 
 
 def _checks(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:

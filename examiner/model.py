@@ -132,6 +132,7 @@ def render_prompt(role: Role | str, mark: str) -> str:
         done_when=role.done_when,
         adversary=role.adversary,
         opening=role.opening,
+        conversation=role.conversation,
         stop_keyword=STOP_KEYWORD,
         mark=mark,
     )

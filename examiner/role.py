@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from viva.cases import Case, DoneWhen, Insistence, User, UserFact
+from viva.cases.given_turns import GivenTurn
 from viva.errors import SetupError
 from viva.examiner.library import name_in, personas, strategies, unknown_name
 
@@ -39,6 +40,8 @@ class Role:
     insist: Insistence | None = None
     done_when: DoneWhen | None = None
     adversary: Adversary | None = None
+    conversation: tuple[GivenTurn, ...] = ()
+    """What user and agent have said before; the agent's system message is not part of it."""
 
 
 def role_of(case: Case, persona: str = "", strategy: str = "") -> Role:
@@ -61,6 +64,7 @@ def role_of(case: Case, persona: str = "", strategy: str = "") -> Role:
         insist=case.insist,
         done_when=case.done_when,
         adversary=_adversary(case, strategy),
+        conversation=tuple(turn for turn in case.conversation if turn.role != "system"),
     )
 
 

@@ -16,6 +16,8 @@ TURN_SHOWN = 20_000
 """Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
 TRANSCRIPT_SHOWN = 400_000
 """Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
+GIVEN = "given by the case, before the exam"
+"""Stands in place of a round in the head of a turn that nobody said in the exam."""
 AGENT_FAILED = "viva: how the agent failed"
 """The head of Viva's words about a failed round, which are not the agent's."""
 
@@ -72,7 +74,7 @@ def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
 
     Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
     imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged. The steps of a
-    round are numbered by Viva, and say who recorded them.
+    round are numbered by Viva, and say who recorded them. Turns that the case gave come first, under heads that say so.
 
     Args:
         transcript: The conversation.
@@ -81,7 +83,8 @@ def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
     turns = [
         (f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each, transcript)
     ]
-    return _written(turns or [("(Nothing was said.)", None)], marker)
+    given = [(f"[{GIVEN}] {turn.role}", visible(turn.content)) for turn in transcript.given]
+    return _written([*given, *turns] or [("(Nothing was said.)", None)], marker)
 
 
 def show_fields(fields: Mapping[str, str], marker: str | None = None) -> ShownTranscript:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from viva.analysis.options import EvalAgentOptions, EvalAnalysisRequest
     from viva.api.evaluation_agent import EvaluationAgent
     from viva.api.exams import examine, examine_async
+    from viva.api.exports import export_cases
     from viva.api.given_cases import load_case
     from viva.api.imports import import_cases
     from viva.api.journals import SuiteResult, read_journal
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from viva.errors import SetupError
     from viva.exam.options import Options
     from viva.exam.subscribers import RunHeader, Subscriber
-    from viva.interchange import ImportReport
+    from viva.interchange import ExportReport, ImportReport
     from viva.journal.errors import JournalError
     from viva.journal.history import JournalHistory
     from viva.journal.reader import StoredRun
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from viva.statistics.summary import Figures
 
 _HOMES = {
-    "viva.interchange": ("ImportReport",),
+    "viva.interchange": ("ExportReport", "ImportReport"),
     "viva.errors": ("SetupError",),
     "viva.recordings.events.autogen": (
         "autogen_collector",
@@ -147,6 +148,7 @@ _HOMES = {
     "viva.api.judgements": ("judge", "judge_async"),
     "viva.api.recordings": ("trace", "trace_async"),
     "viva.api.replays": ("replay", "replay_async"),
+    "viva.api.exports": ("export_cases",),
     "viva.api.imports": ("import_cases",),
     "viva.api.named_suites": ("suite", "suite_async"),
     "viva.api.suites": ("run_suite", "run_suite_async"),
@@ -180,6 +182,7 @@ __all__ = [
     "EvaluationAgent",
     "Evaluator",
     "Evidence",
+    "ExportReport",
     "Fault",
     "Figures",
     "GenAiSpans",
@@ -226,6 +229,7 @@ __all__ = [
     "autogen_messages",
     "examine",
     "examine_async",
+    "export_cases",
     "import_cases",
     "judge",
     "judge_async",

@@ -32,11 +32,13 @@ from .wire import LIMIT, receive, send
 
 ASIDE = ("close", "reply_so_far")
 """The requests that are answered even if the agent hangs."""
+MAY_BE_MISSING = ("save_state", "load_state", "load_conversation")
+"""The requests that an agent may answer by NotImplementedError."""
 _getpid, _exit, _loads = os.getpid, os._exit, json.loads
 
 
 class AgentServer:
-    """Serves `load`, `make`, `reply`, `reply_so_far`, `save_state`, `load_state` and `close`."""
+    """Serves `load`, `make`, `reply`, `reply_so_far`, `save_state`, `load_state`, `load_conversation` and `close`."""
 
     def __init__(self, descriptor: int, memory: int | None, files: int | None) -> None:
         self.descriptor = descriptor
@@ -225,6 +227,12 @@ class AgentServer:
     def load_state(self, request: dict[str, Any]) -> Any:
         return self.agent.load_state(_loads(request["state"]))
 
+    def load_conversation(self, request: dict[str, Any]) -> Any:
+        load = getattr(self.agent, "load_conversation", None)
+        if not callable(load):
+            raise NotImplementedError
+        return load(_loads(request["messages"]))
+
     def close(self, request: dict[str, Any]) -> Any:
         close = getattr(self.agent, "close", None)
         return None if close is None else close()
@@ -246,7 +254,7 @@ class AgentServer:
             return encode({"n": request["n"], "setup": error.facts})
         if isinstance(error, UnfitState):
             return encode({"n": request["n"], "words": str(error)})
-        if isinstance(error, NotImplementedError) and request["do"] in ("save_state", "load_state"):
+        if isinstance(error, NotImplementedError) and request["do"] in MAY_BE_MISSING:
             return encode({"n": request["n"], "offered": False})
         name, words = type(error).__name__, text_of(error)
         if not isinstance(error, Exception) or isinstance(error, StopIteration):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from viva.cases.case import Case
+from viva.cases.case import Case, ScoringPoint
 from viva.cases.errors import CaseError
 
 
@@ -40,16 +40,24 @@ def points_as_in_a_file(case: Case) -> list[dict[str, Any]]:
         return points
 
     for point in case.scoring_points:
-        written: dict[str, Any] = {
-            "score_point": point.score_point,
-            "weight": point.weight,
-            "eval_code": point.eval_code,
-            "check": point.check,
-            "shown": point.shown,
-            "round": point.round,
-            "metadata": dict(point.metadata) or None,
-        }
-        if named:
-            written |= {"id": point.id, "require": list(point.require)}
-        inside(point.path).append(written)
+        inside(point.path).append(point_as_in_a_file(point, named=named))
     return top
+
+
+def point_as_in_a_file(point: ScoringPoint, *, named: bool) -> dict[str, Any]:
+    """Return one scoring point as plain data.
+
+    Args:
+        point: The point.
+        named: Whether its id is written, and the ids that it requires.
+    """
+    written = {
+        "score_point": point.score_point,
+        "weight": point.weight,
+        "eval_code": point.eval_code,
+        "check": point.check,
+        "shown": point.shown,
+        "round": point.round,
+        "metadata": dict(point.metadata) or None,
+    }
+    return {**written, "id": point.id, "require": list(point.require)} if named else written

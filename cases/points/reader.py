@@ -123,7 +123,7 @@ class PointReader(PersonReader):
             self._given_id(item.get("id"), *path, "id"),
             self._ids_required(item.get("require"), (*path, "require")),
             None if inner else self._shown(item, *path, "shown"),
-            None if inner else self._round(item.get("round"), *path, "round"),
+            None if inner else self._round(item, *path, "round"),
             {} if inner else self.json_mapping(item.get("metadata"), *path, "metadata"),
             check,
         )
@@ -202,12 +202,19 @@ class PointReader(PersonReader):
             self.add_mistake(words, *path)
         return value if value in LAYERS else None
 
-    def _round(self, value: Any, *path: str | int) -> int | None:
+    def _round(self, item: dict[Any, Any], *path: str | int) -> int | None:
+        value = item.get("round")
         if value is None:
             return None
         if not is_number(value) or not isinstance(value, int):
             self.add_mistake(f"round must be the number of a round, from 1, not {describe(value)}", *path)
             return None
+        if item.get("eval_code") is not None:
+            words = f"eval_code sees all rounds: write rounds[{value - 1}] in the code, and remove round"
+            self.add_mistake(f"round does not bind eval_code, because {words}", *path)
+        if item.get("shown") == "file":
+            words = "shown: file is about the files after the last round, and round about one round: remove one of them"
+            self.add_mistake(words, *path)
         most = self.data.get("max_rounds")
         if most is not None and is_number(most) and value > most:
             self.add_mistake(f"round {value} never takes place: max_rounds is {describe(most)}", *path)

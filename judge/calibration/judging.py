@@ -152,7 +152,7 @@ def judgement_key(
         point: The statement.
         files: The digest of the agent's files that it was shown; empty if it was not.
     """
-    shown = [files] if files else []
+    shown = [*([files] if files else []), *([f"round {point.round}"] if point.round else [])]
     asked = json.dumps([judge, sorted(prompts.items()), item.digest, point.score_point, point.shown, *shown])
     return hashlib.sha256(asked.encode()).hexdigest()
 

@@ -14,6 +14,9 @@ from viva.records.transcript import LIVE, SERVERS, Round, Step, Transcript
 MOST_STEPS = 1_000
 """Maximum number of steps of a conversation that checks inspect."""
 
+MOST_OF_ALL = 1_000_000
+"""Characters of all replies together; no check inspects half as many."""
+
 
 class CheckedConversation:
     """One conversation, prepared once for all checks of a case."""
@@ -42,12 +45,27 @@ class CheckedConversation:
 
     @cached_property
     def replies(self) -> WrittenText:
-        """All that the agent said."""
-        return WrittenText("\n".join(each.agent for each in self.rounds if each.agent))
+        """All that the agent said, as far as any check inspects it."""
+        said: list[str] = []
+        left = MOST_OF_ALL
+        for each in self.rounds:
+            if each.agent:
+                if len(each.agent) > left:
+                    return WrittenText("\n".join([*said, each.agent[:left]]), whole=False)
+                said.append(each.agent)
+                left -= len(each.agent) + 1
+        return WrittenText("\n".join(said))
+
+    @cached_property
+    def _places(self) -> Mapping[int, int]:
+        found: dict[int, int] = {}
+        for place, each in enumerate(self.rounds):
+            found.setdefault(each.number, place)
+        return found
 
     def place_of(self, number: int) -> int | None:
         """Return the place of a round by its number; None if it did not take place."""
-        return next((place for place, each in enumerate(self.rounds) if each.number == number), None)
+        return self._places.get(number)
 
     @cached_property
     def last(self) -> int | None:

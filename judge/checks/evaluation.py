@@ -86,6 +86,8 @@ class _Run:
                 return last
             if found.label is Label.UNSURE:
                 open_ = open_ or last
+                if self.allowance.is_used_up:
+                    break
             assumed = assumed or found.assumed
         if open_ is not None or last is None:
             return open_ or unknown("no reply was recorded")

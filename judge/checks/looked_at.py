@@ -44,6 +44,11 @@ class Allowance:
         self.cut = False
         """Whether anything was left out so far."""
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing more may be inspected."""
+        return self._left <= 0
+
     def spend(self, characters: int) -> bool:
         """Count what takes as long as so many characters; return whether there was room for it."""
         self._left -= characters

@@ -148,12 +148,20 @@ def _similar(check: SimilarCheck, given: WrittenText, allowance: Allowance) -> F
     longest = max(len(one), len(other), 1)
     if not whole:
         # At least as many characters are missing from the wanted text as the reply is longer.
-        too_far = _too_far(check, len(given.text.strip()) - len(one), len(given.text))
+        too_far = _too_far(check, _least_length(given.text) - len(one), len(given.text))
         return FoundInText(Label.MISS if too_far else Label.UNSURE, quoted(shown))
     distance = edit_distance(one, other)
     label = Label.MISS if _too_far(check, distance, longest) else Label.HIT
     measure = counted(distance, "edit") if check.at_least is None else f"{100 * (1 - distance / longest):.0f} % similar"
     return FoundInText(label, f"{quoted(shown)} ({measure})", shown.strip()[:SHOWN] if label is Label.HIT else "")
+
+
+def _least_length(text: str) -> int:
+    """Return a minimum length of a text without the space around it; a copy of a long text takes long."""
+    start, end = text[:SIMILAR_LOOKED_AT], text[-SIMILAR_LOOKED_AT:]
+    around = len(start) - len(start.lstrip()) + len(end) - len(end.rstrip())
+    is_known = bool(start.strip()) and bool(end.strip())
+    return max(0, len(text) - around) if is_known else 0
 
 
 def _too_far(check: SimilarCheck, distance: int, longest: int) -> bool:

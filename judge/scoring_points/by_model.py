@@ -17,7 +17,7 @@ from viva.judge.scoring_points.answer import FORM
 from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.steps import is_recorded, offered_tools
-from viva.judge.view import ShownTranscript, show
+from viva.judge.view import GIVEN, ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
@@ -100,6 +100,9 @@ class ModelJudge:
             point: The scoring point.
             vote: The number of the vote, if the model votes several times.
         """
+        if point.round is not None and all(each.number != point.round for each in self._grounds.transcript.rounds):
+            reason = f"round {point.round} did not take place"
+            return point_verdict(self._subject, point, Label.UNSURE, reason, by=self.model.name)
         found: Grounded | NoAnswer | None = None
         for grounds in self._grounds.in_fewer_words():
             found = await self._ask(point, vote, grounds)
@@ -136,9 +139,11 @@ class ModelJudge:
             background=(self._case.background or "").strip(),
             transcript=self._shown.text,
             marker=self._shown.marker,
+            given=GIVEN if self._grounds.transcript.given else "",
             files="" if files is None else files.text,
             files_available=files is not None and files.available,
             statement=point.score_point.strip(),
+            round=point.round,
             shown=point.shown,
             environment=is_recorded(self._grounds.transcript),
             offered=", ".join(offered_tools(self._grounds.transcript)),

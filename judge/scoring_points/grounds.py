@@ -11,6 +11,7 @@ from viva.judge.evidence import AGENT, Author, bare_quotes, look_up
 from viva.judge.files.listed import ShownFiles
 from viva.judge.scoring_points.answer import PointAnswer
 from viva.judge.scoring_points.layers import NEVER_AROSE, NOT_SHOWN, WORDS_ALONE
+from viva.records.copies import changed
 from viva.records.transcript import Transcript
 from viva.records.verdict import Evidence, Label
 
@@ -44,6 +45,13 @@ class Grounds:
     transcript: Transcript
     files: ShownFiles | None = None
     """None if the judge was not shown the agent's files."""
+    round: int | None = None
+    """The only round of `transcript`, if a point is bound to it."""
+
+    def in_round(self, number: int) -> Grounds:
+        """Return the grounds on which a hit of a point can rest that is bound to a round: of files, none is known."""
+        rounds = tuple(each for each in self.transcript.rounds if each.number == number)
+        return Grounds(changed(self.transcript, rounds=rounds), None, number)
 
     def in_fewer_words(self) -> Iterator[Grounds]:
         """Yield these grounds, then with less of the agent's files: without pictures, without contents."""
@@ -60,6 +68,8 @@ class Grounds:
         Raises:
             AskAgain: the hit lacks something, and the judge can be asked again.
         """
+        if point.round is not None and self.round is None and answer.verdict == Label.HIT.value:
+            return self.in_round(point.round).check(point, answer, last)
         quotes = [(item.round, item.quote) for item in answer.evidence]
         in_files, lost = self._look_up(quotes)
         found = [*in_files[0], *in_files[1]]
@@ -71,7 +81,7 @@ class Grounds:
             return Grounded(answer, tuple(found), lost_flag)
         supported = bool(in_files[1]) or bool(look_up(self.transcript, quotes, by=AGENT)[0])
         if not supported or (lost and not last):
-            return _refused(answer, _no_evidence(lost, found), last, "quote-not-found")
+            return _refused(answer, _no_evidence(lost, found, self.round), last, "quote-not-found")
         evidence = (*found, *self._also_in_steps(quotes, found))
         evidence = (*evidence, *(each for each in self._seen(quotes) if each not in evidence))
         never_arose = answer.condition == "never arose"
@@ -152,10 +162,11 @@ _QUOTE_THE_AGENT = (
 )
 
 
-def _no_evidence(lost: list[str], found: Sequence[Evidence]) -> str:
+def _no_evidence(lost: list[str], found: Sequence[Evidence], number: int | None) -> str:
     if lost:
         shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
-        return f"these words are not in the transcript: {shown}"
+        where = "the transcript" if number is None else f"round {number}, which alone counts"
+        return f"these words are not in {where}: {shown}"
     return (
         "the evidence quotes the examiner, and no words of the agent"
         if found

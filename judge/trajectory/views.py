@@ -70,7 +70,7 @@ def said_before(
         rounds.append(replace(round_, steps=(), agent=None if own else round_.agent))
     said = tuple(round_ for round_ in rounds if round_.examiner is not None or round_.agent is not None)
     if said:
-        yield Field(name, show(replace(transcript, rounds=said), marker).text, said[-1].id)
+        yield Field(name, show(replace(transcript, rounds=said, given=()), marker).text, said[-1].id)
 
 
 def earlier_steps(

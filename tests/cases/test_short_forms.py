@@ -95,6 +95,9 @@ def test_a_point_names_its_round(tmp_path: Path) -> None:
     for wrong in ("0", "1.5", "true", "last"):
         (told,) = mistakes_of(tmp_path, ASK + points.replace("2", wrong))
         assert told.startswith("3: round must be the number of a round, from 1, not ")
+    coded = "scoring_points:\n  - score_point: It asks.\n    eval_code: assert rounds\n    round: 2\n"
+    (told,) = mistakes_of(tmp_path, ASK + coded)
+    assert "round does not bind eval_code, because eval_code sees all rounds: write rounds[1] in the code" in told
     assert mistakes_of(tmp_path, f"{ASK}{points}max_rounds: 1\n") == [
         "3: round 2 never takes place: max_rounds is 1",
     ]

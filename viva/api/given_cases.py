@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from viva.api.arguments import checked
-from viva.cases import Case, CaseError, Mistake, ScriptLine, UserFact, find_case
+from viva.cases import Case, CaseError, find_case
 from viva.cases import load_case as load_case_at
-from viva.cases.case import READER
 from viva.cases.data_files import hash_case
-from viva.cases.field_readers import CaseReader
-from viva.cases.mcp_servers.server import McpServer
-from viva.cases.points.as_in_a_file import points_as_in_a_file
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.in_python.completing import check
 from viva.errors import SetupError
 
 CaseLike = Case | str | os.PathLike[str]
@@ -85,15 +80,7 @@ def with_own_hash(case: Case) -> Case:
     # Imported here, because it loads pydantic, which `load_case` does not require.
     from viva.records.codec import encode
 
-    reader = CaseReader(_as_in_a_file(case), LineNumbers(), case.file)
-    reader.read()
-    mistakes: list[Mistake | str] = [*reader.mistakes]
-    if not case.name:
-        mistakes.append("the case has no name")
-    if len({point.id for point in case.scoring_points}) < len(case.scoring_points):
-        mistakes.append("two scoring points have the same id")
-    if mistakes:
-        raise CaseError(case.name or "a case without a name", mistakes)
+    check(case)
     raw = encode(replace(case, hash="", file=Path(case.file.name)))
     return replace(case, hash=hash_case(raw, case.folder, case.own_files))
 
@@ -105,51 +92,3 @@ def _is_as_its_file_says(case: Case) -> bool:
         return replace(load_case_at(Path(case.reference)), file=case.file) == case
     except CaseError:
         return False
-
-
-def _as_in_a_file(case: Case) -> dict[str, object]:
-    """Return the fields in the form of a case file, for the reader that checks those of files."""
-    data = {field.name: getattr(case, field.name) for field in fields(Case) if READER in field.metadata}
-    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
-    script = [_script_line(line) for line in case.script]
-    limits = {field.name: getattr(case.check_limits, field.name) for field in fields(case.check_limits)}
-    return {
-        **plain,
-        **_person(case),
-        "scoring_points": points_as_in_a_file(case),
-        "script": script or None,
-        "solution": [{"say": reply.say, "files": dict(reply.files)} for reply in case.solution] or None,
-        "check_limits": limits,
-        "mcp": [_server(server) for server in case.mcp] or None,
-        "conversation": [_filled(turn) for turn in case.conversation] or None,
-    }
-
-
-def _server(server: McpServer) -> dict[str, object]:
-    filled = _filled(server)
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in filled.items()}
-
-
-def _person(case: Case) -> dict[str, object]:
-    """Return the fields that describe a person, in the long form of each."""
-    facts = [{"says": fact.says, "when": _when(fact)} for fact in case.facts]
-    single = {key: getattr(case, key) for key in ("user", "insist", "done_when", "strategy")}
-    return {"facts": facts or None} | {key: None if value is None else _filled(value) for key, value in single.items()}
-
-
-def _when(fact: UserFact) -> object:
-    return {"step": fact.step} if fact.when == "step" else fact.when
-
-
-def _filled(value: Any) -> dict[str, object]:
-    """Return the fields of a dataclass that are not None."""
-    return {field.name: each for field in fields(value) if (each := getattr(value, field.name)) is not None}
-
-
-def _script_line(line: ScriptLine) -> dict[str, object]:
-    data: dict[str, object] = {"say": line.say}
-    if line.first is not None:
-        data["for"] = f"{line.counter} in {line.first}..{line.last}"
-    if line.if_agent_says is not None:
-        data["if_agent_says"] = line.if_agent_says
-    return data

@@ -53,7 +53,7 @@ def measured_from(paths: Sequence[Path], labelled: str | None, *, gated: bool) -
         gated: Whether a gate will compare the corrected score.
 
     Raises:
-        SetupError: one of both is missing, a label file cannot be read, or the gate could not be applied.
+        SetupError: one of the two is missing, a label file cannot be read, or the gate could not be applied.
         JournalError: there is no journal.
     """
     if bool(paths) != (labelled is not None):

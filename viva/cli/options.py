@@ -152,7 +152,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
         out_option,
         sinks_option,
         call_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-        call_option("--quiet", is_flag=True, help="Print the score alone; why a run or gate failed is on stderr."),
+        call_option("--quiet", is_flag=True, help="Print only the score; stderr says why a run or gate failed."),
         call_option(
             "--fail-under",
             multiple=True,

@@ -317,7 +317,7 @@ class Options:
         None,
         "--permissions",
         Part.AGENT,
-        "What an agent that asks for permissions (acp:…) is answered. ask-case: what the case's config_var says.",
+        "Answer to an agent that asks for permissions (acp:…). ask-case: what the case's config_var says.",
         choices=("allow", "deny", "ask-case"),
         default_words="what the agent file says, else allow",
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from viva.filters.columns import columns_named, refuse_unknown_columns
 from viva.filters.earlier import EarlierFailures, EarlierState
 from viva.filters.expression import Expression
 from viva.filters.fields import UNFINISHED, FilterContext
@@ -52,11 +53,11 @@ class RunFilter:
         """Return whether runs of these journals are chosen by their own results."""
         return bool(self.by_results) or (self.failed is not None and self.failed.is_one_of(folders))
 
-    def matches(self, folder: Path, threshold: float) -> Matches:
+    def matches(self, stored: StoredCases, threshold: float) -> Matches:
         """Return the function that tells of the records of a journal whether they are kept."""
         tests: list[Matches] = []
         if self.where is not None:
-            tests.append(matcher(self.where, FilterContext(threshold, StoredCases(folder))))
+            tests.append(matcher(self.where, FilterContext(threshold, stored)))
         if (failed := self.failed) is not None:
             tests.append(lambda record: failed.includes(record.subject, record.agent))
         if (changed := self.changed) is not None:
@@ -75,6 +76,8 @@ class ChosenRuns:
     """Their ids."""
     among: int
     """Number of all runs."""
+    columns: frozenset[str] = frozenset()
+    """The columns of the rows of all cases, if the filters name any."""
 
 
 def choose_runs(filters: RunFilter, index: RunIndex, threshold: float, only: str | None = None) -> ChosenRuns:
@@ -86,13 +89,27 @@ def choose_runs(filters: RunFilter, index: RunIndex, threshold: float, only: str
         threshold: The score of a passing run.
         only: The id of the only run to look at; None for all.
     """
-    keeps = filters.matches(index.folder, threshold)
-    found, among = set(), 0
+    stored = StoredCases(index.folder)
+    keeps = filters.matches(stored, threshold)
+    has_columns = bool(columns_named(filters.where))
+    found, columns, among = set(), set[str](), 0
     for record in _all_runs(index, only):
         among += 1
+        if has_columns:
+            columns.update(stored.facts(record).columns)
         if keeps(record):
             found.add(record.id)
-    return ChosenRuns(frozenset(found), among)
+    return ChosenRuns(frozenset(found), among, frozenset(columns))
+
+
+def refuse_unknown(filters: RunFilter, choices: Iterable[ChosenRuns]) -> None:
+    """Check that the columns that filters name are columns of rows in these journals.
+
+    Raises:
+        FilterError: no row has such a column.
+    """
+    if columns_named(filters.where):
+        refuse_unknown_columns(filters.where, {column for each in choices for column in each.columns})
 
 
 def left_out_words(chosen: int, among: int, words: str) -> str:

@@ -140,9 +140,9 @@ def _csv(text: str) -> list[Any]:
 
 
 def _cell(text: str) -> Any:
-    """Return what a cell holds: the platforms write mappings, and lists of them, as JSON."""
+    """Return what a cell holds: the platforms write mappings, and lists of them or of texts, as JSON."""
     start = text.lstrip()[:2].replace(" ", "").replace("\n", "")
-    if start.startswith("{") or start == "[{":
+    if start.startswith("{") or start in ("[{", '["'):
         try:
             return _json(text)
         except (_UnusableError, RecursionError):

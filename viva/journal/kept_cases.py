@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,10 @@ FOLDERS = "kept_folders"
 """Key of a stored case: the data files that are folders."""
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum total size of a case's data files in a journal."""
+MOST_COLUMNS = 100
+"""Maximum number of columns of a row that are kept."""
+MOST_OF_A_COLUMN = 2_000
+"""Maximum number of characters of a value in a row that are kept."""
 MOST_FILES = 2_000
 """Maximum number of a case's data files in a journal."""
 
@@ -90,6 +94,7 @@ def keep_case(case: Case, journal: JournalWriter, stored_in: Path | None = None)
     if journal.holds(name := case_name(case.hash)):
         return
     plain = loads(encode(replace(case, data_folder=None)))
+    plain["columns"] = _bounded(case.columns)
     if case.data_folder != NOWHERE:
         plain.update(_keep_data_files(case, journal))
     elif stored_in is not None:
@@ -99,6 +104,18 @@ def keep_case(case: Case, journal: JournalWriter, stored_in: Path | None = None)
                 journal.keep(file, content)
         plain.update({key: kept[key] for key in (FILES, FOLDERS) if key in kept})
     journal.keep(name, json.dumps(plain).encode())
+
+
+def _bounded(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a row as plain data, of which long ones are cut: what the case uses is in its texts."""
+    found: dict[str, Any] = {}
+    for name, value in islice(columns.items(), MOST_COLUMNS):
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+        whole = len(text) <= MOST_OF_A_COLUMN
+        # A date of YAML becomes the text that it is in JSON.
+        kept = text if isinstance(value, str) else json.loads(text) if whole else text
+        found[name[:MOST_OF_A_COLUMN]] = kept if whole else f"{text[:MOST_OF_A_COLUMN]}…"
+    return found
 
 
 def _keep_data_files(case: Case, journal: JournalWriter) -> dict[str, Any]:

@@ -53,10 +53,16 @@ __all__ = [
 
 @lru_cache(maxsize=4096)
 def run_id(subject: str, agent: str, trial: int = 1, persona: str = "", strategy: str = "") -> str:
-    """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
+    """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name.
+
+    It depends on nothing but these, so a row's runs keep their ids when other rows are added or moved. The plan of a
+    suite refuses two runs with the same id.
+    """
     # Runs without a persona and a strategy have the ids that they had before there were any.
     chosen = [persona, strategy] if persona or strategy else []
-    digest = hashlib.sha256(_to_json([subject, agent, trial, *chosen]).encode()).hexdigest()[:8]
+    # Rows are numerous, and long names of families are alike in their readable part: eight digits would collide.
+    digits = 12 if subject.endswith("]") else 8
+    digest = hashlib.sha256(_to_json([subject, agent, trial, *chosen]).encode()).hexdigest()[:digits]
     return f"{_readable(subject)}-{digest}"
 
 

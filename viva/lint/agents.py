@@ -17,7 +17,14 @@ MOST_NAMED = 50
 """Maximum number of file names that the parroting agent repeats."""
 
 
-class SilentAgent(VirtualUser):
+class TriedAgent(VirtualUser):
+    """Takes any conversation that has already begun, and passes it over."""
+
+    def load_conversation(self, messages: object) -> None:
+        """Do nothing with it."""
+
+
+class SilentAgent(TriedAgent):
     """Replies with nothing."""
 
     def get_reply_from_agent(self, message: str) -> str:
@@ -25,7 +32,7 @@ class SilentAgent(VirtualUser):
         return ""
 
 
-class RefusingAgent(VirtualUser):
+class RefusingAgent(TriedAgent):
     """Refuses everything."""
 
     def get_reply_from_agent(self, message: str) -> str:
@@ -33,7 +40,7 @@ class RefusingAgent(VirtualUser):
         return REFUSAL
 
 
-class EchoingAgent(VirtualUser):
+class EchoingAgent(TriedAgent):
     """Repeats the examiner's message."""
 
     def get_reply_from_agent(self, message: str) -> str:
@@ -41,7 +48,7 @@ class EchoingAgent(VirtualUser):
         return message
 
 
-class ParrotingAgent(VirtualUser):
+class ParrotingAgent(TriedAgent):
     """Repeats the examiner's message, the task where the case has no script, and the names of its files."""
 
     def __init__(self, task_description: str, config_var: Mapping[str, Any] | None = None) -> None:
@@ -75,7 +82,7 @@ def solver(solutions: Mapping[str, Sequence[SolutionReply]]) -> Callable[..., Vi
         solutions: The replies by the name that the case's `config_var` has under `IN_CASE`.
     """
 
-    class SolvingAgent(VirtualUser):
+    class SolvingAgent(TriedAgent):
         """Replies as the solution says."""
 
         def __init__(self, task_description: str, config_var: Mapping[str, Any] | None = None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from viva.cases.given_turns import GivenTurn
 from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.open_enum import OpenEnum
@@ -433,6 +434,8 @@ class Transcript:
     """The metrics of an observed session; None if there are none."""
     success: bool | None = None
     """Whether the source considers the session a success; None if it does not say. Not part of any score."""
+    given: tuple[GivenTurn, ...] = ()
+    """The turns with which the case had the conversation begin. Nobody said them in this exam."""
     round_count: int | None = None
     """The number of rounds in a journal, where rounds are separate events; None elsewhere."""
 

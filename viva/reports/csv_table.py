@@ -7,11 +7,13 @@ its summary.
 from __future__ import annotations
 
 import csv
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, TextIO
 
+from viva.filters.stored_cases import CaseFacts
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.wording import UNKNOWN, agent_words, named_scores
@@ -22,9 +24,14 @@ from viva.statistics.scores import evaluator_names, insight_of, score_of
 # fmt: off
 COLUMNS = (
     "case_file", "score", "normalized_score", "agent", "trial", "outcome", "rounds", "stop", "tokens", "cost",
-    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "suite", "error",
+    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "suite", "error", "row", "columns",
+    "metadata", "points_metadata",
 )
 # fmt: on
+FACTS = 4
+"""Number of columns with what the case says of itself; they follow those of the run."""
+MOST_FACTS = 4000
+"""Characters of each of them."""
 OWN_COLUMNS = ("label", "score", "scores", "summary")
 """The columns of each evaluator."""
 MOST_EVALUATORS = 50
@@ -57,9 +64,15 @@ def head(evaluators: Sequence[str]) -> tuple[str, ...]:
     return (*COLUMNS, *(cell(f"{name} {what}") for name in evaluators for what in OWN_COLUMNS))
 
 
-def row(entry: Entry, evaluators: Sequence[str]) -> tuple[str | int, ...]:
-    """Fill the columns of one run."""
-    return (*_row(entry), *(text for name in evaluators for text in _judgement(entry.record, name)))
+def row(entry: Entry, facts: CaseFacts, evaluators: Sequence[str]) -> tuple[str | int, ...]:
+    """Fill the columns of one run.
+
+    Args:
+        entry: The run.
+        facts: What its case says beyond the exam.
+        evaluators: Those that have columns of their own.
+    """
+    return (*_row(entry), *_facts(facts), *(text for name in evaluators for text in _judgement(entry.record, name)))
 
 
 def cell(text: str, limit: int = 1000) -> str:
@@ -98,11 +111,12 @@ def _evaluators(journals: Journals) -> list[str]:
 
 def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
     for entry in journals.quick_entries():
-        yield row(entry, evaluators)
+        yield row(entry, journals.facts(entry), evaluators)
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
             *(cell(str(run.folder)), cell(run.id), "", "", "", "", "the run did not end"),
+            *("",) * FACTS,
             *("",) * (len(OWN_COLUMNS) * len(evaluators)),
         )
 
@@ -140,6 +154,17 @@ def _row(entry: Entry) -> tuple[str | int, ...]:
         cell(record.setting.suite, 100),
         cell(record.error or ""),
     )
+
+
+def _facts(facts: CaseFacts) -> tuple[str, ...]:
+    """Fill the columns of what a case says of itself: a row's id, and JSON of columns and metadata."""
+    if not facts:
+        return ("",) * FACTS
+    return cell(facts.row, 200), *map(_json, (facts.columns, facts.metadata, facts.points))
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return cell(json.dumps(values, ensure_ascii=False), MOST_FACTS) if values else ""
 
 
 def _points(record: RunRecord) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from viva.filters.selection import NO_FILTER, ChosenRuns, RunFilter, choose_runs, left_out_words
+from viva.filters.grouping import GroupedBy, grouped_by
+from viva.filters.selection import NO_FILTER, ChosenRuns, RunFilter, choose_runs, left_out_words, refuse_unknown
+from viva.filters.stored_cases import CaseFacts, StoredCases
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
@@ -62,6 +64,8 @@ class Journals:
     """What people say about points; None without label files."""
     filters: RunFilter = NO_FILTER
     """Which of the runs the report is about; what it leaves out is in no figure, and every format says so."""
+    by: tuple[GroupedBy, ...] = ()
+    """By which columns and entries of metadata runs have figures of their own, beside tags."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the journals themselves, such as that one holds a part of a suite."""
     damage: Damage = field(default_factory=Damage)
@@ -70,6 +74,8 @@ class Journals:
     """Where the runs of each folder are. A report reads a journal several times, but looks for them once."""
     _chosen: dict[tuple[Path, str | None], ChosenRuns] = field(default_factory=dict, repr=False, compare=False)
     """Which runs of each location the filters keep."""
+    _cases: dict[Path, StoredCases] = field(default_factory=dict, repr=False, compare=False)
+    """The cases of each folder."""
     _truths: list[Truths] = field(default_factory=list, repr=False, compare=False)
     """What `truths` returned."""
 
@@ -78,9 +84,14 @@ class Journals:
 
         Raises:
             JournalError: a journal or a named run does not exist.
+            SetupError: filters or `by` name a column that no row has.
         """
         for folder, run in self.locations:
             next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
+        if self.filters:
+            refuse_unknown(self.filters, (self._choice(folder, run) for folder, run in self.locations))
+        if self.by:
+            self._check_by()
 
     def entries(self) -> Iterator[Entry]:
         """Yield all runs that ended, journal by journal.
@@ -135,8 +146,32 @@ class Journals:
         Raises:
             JournalError: a journal does not exist.
         """
-        records = (entry.record for entry in self.quick_entries())
+        records = (self.grouped(entry) for entry in self.quick_entries())
         return summarize(records, self.threshold, absent=self.absent(), truths=self.truths)
+
+    def grouped(self, entry: Entry) -> RunRecord:
+        """Return the record of a run for statistics, with a tag for each value that `by` asks for."""
+        if not self.by:
+            return entry.record
+        facts = self.facts(entry)
+        tags = (tag for each in self.by for tag in each.tags(facts))
+        return replace(entry.record, tags=tuple(dict.fromkeys((*entry.record.tags, *tags))))
+
+    def facts(self, entry: Entry) -> CaseFacts:
+        """Return what a run's case says beyond its exam: its row, columns and metadata."""
+        if entry.folder not in self._cases:
+            self._cases[entry.folder] = StoredCases(entry.folder)
+        return self._cases[entry.folder].facts(entry.record)
+
+    def _check_by(self) -> None:
+        """Check the names in `by` in one pass over the runs, before anything is written."""
+        columns, keys = set[str](), set[str]()
+        for entry in self.quick_entries():
+            facts = self.facts(entry)
+            columns.update(facts.columns)
+            keys.update(facts.metadata)
+        for each in self.by:
+            each.check(columns, keys)
 
     def absent(self) -> Counter[str]:
         """Count the runs without a record by agent.
@@ -249,6 +284,7 @@ def joined(
     labels: Sequence[HumanLabel] | None = None,
     filters: RunFilter = NO_FILTER,
     notes: tuple[str, ...] = (),
+    by: Sequence[str] = (),
 ) -> Journals:
     """Return the journals of references (`FOLDER` or `FOLDER#RUN-ID`); a journal that is named twice is read once."""
     locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
@@ -257,4 +293,5 @@ def joined(
         locations.setdefault((folder.resolve(), run), (folder, run))
     whole = {folder for folder, run in locations if run is None}
     wanted = (each for key, each in locations.items() if key[1] is None or key[0] not in whole)
-    return Journals(tuple(wanted), threshold, None if labels is None else tuple(labels), filters, notes)
+    grouped = tuple(dict.fromkeys(map(grouped_by, by)))
+    return Journals(tuple(wanted), threshold, None if labels is None else tuple(labels), filters, grouped, notes)

@@ -54,6 +54,8 @@ def _runs(journals: Journals) -> Iterator[str]:
             standing(entry.record, journals.threshold).value,
             None if main is None else main.evaluator,
         )
+        if facts := journals.facts(entry):
+            head = f"{head[:-1]}, {_json({'case_facts': to_plain(facts, full=True)})[1:]}"
         record = _record(entry.record)
         pieces += (separator, head[:-1], ", ", record[1:])
         separator = ",\n"

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from viva.adapters.agent_state import as_messages
 from viva.journal.reader import StoredRun
 from viva.judge.steps import to_text
 from viva.judge.trajectory import SKIPPED
@@ -138,6 +139,7 @@ def _tools(transcript: Transcript) -> dict[str, Any]:
 def messages(transcript: Transcript) -> list[Message]:
     """Write a conversation in the chat format: the agent's thoughts stand beside its tool calls."""
     talk: list[Message] = [{"role": "system", "content": transcript.system}] if transcript.system else []
+    talk += as_messages(transcript.given)
     for round_ in transcript.rounds:
         talk += _round(round_)
     return talk

@@ -7,6 +7,7 @@ import csv
 import io
 from pathlib import Path
 
+from viva.filters.stored_cases import StoredCases
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.reports.csv_table import MOST_EVALUATORS, head, row
@@ -30,12 +31,14 @@ class CsvSink:
         """
         self._file = LineFile(path, "csv")
         self._folder = Path()
+        self._cases = StoredCases(self._folder)
         self._evaluators: list[str] | None = None
         """The evaluators with columns of their own; None before the first run."""
 
     def begin(self, folder: Path) -> None:
         """Note the folder of the journal, which each row names."""
         self._folder = folder
+        self._cases = StoredCases(folder)
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
         """Append one row, below the columns' names where it is the first.
@@ -64,7 +67,7 @@ class CsvSink:
         missing = [name for name in names if name not in self._evaluators]
         if missing:
             raise ValueError(f"{self._file.path} has no columns for {', '.join(missing)[:200]}; name another file")
-        self._file.append((lines + _line(row(entry, self._evaluators))).encode())
+        self._file.append((lines + _line(row(entry, self._cases.facts(entry.record), self._evaluators))).encode())
 
 
 def _evaluators_of(first_line: str, names: list[str]) -> list[str]:

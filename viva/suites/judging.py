@@ -102,7 +102,7 @@ def _work(
     evaluators = named or _evaluators([state for _, state in left], papers)
     if by_points and all(read_spec(spec)[0] != DEFAULT for spec in evaluators):
         raise SetupError(
-            f"the points have no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both."
+            f"the points have no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of the two options."
         )
     whole = sum(state.whole for states in stored for state in states.values())
     # No more sandboxes are prepared than there are conversations to judge.

@@ -20,6 +20,7 @@ from viva.suites.request import SuiteRequest
 
 SKIPPED_SHOWN = 5
 TAGS_SHOWN = 12
+CHANGED_SHOWN = 20
 
 
 def find_plan_cases(
@@ -115,7 +116,12 @@ def specs_of(request: SuiteRequest) -> tuple[str, ...]:
 
 
 def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[RunHeader, Case]]:
-    """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case."""
+    """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case.
+
+    Raises:
+        SetupError: two runs have the same id, so that a journal could not tell them apart.
+    """
+    seen: dict[str, RunHeader] = {}
     specs, options = specs_of(request), request.options
     only = None if request.only is None else frozenset(request.only)
     suite = "" if request.from_file is None else request.from_file.suite
@@ -131,8 +137,23 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
             tags=case.tags,
             suite=suite,
         )
+        refuse_same_id(seen.setdefault(header.id, header), header)
         if only is None or header.id in only:
             yield header, case
+
+
+def refuse_same_id(one: RunHeader, other: RunHeader) -> None:
+    """Check that two runs with the same id are the same run: their ids are digests, which collide once in a blue moon.
+
+    Raises:
+        SetupError: they are not; a journal would mix them up.
+    """
+    if one is other:
+        return
+    names = " and ".join(
+        f"{one_line(each.subject, 200)} by {one_line(each.agent, 100)}, trial {each.trial}" for each in (one, other)
+    )
+    raise SetupError(f"two runs would have the same id {one.id}: {names}. Rename one of the cases, or the id of a row.")
 
 
 def check_unchanged(request: SuiteRequest, cases: list[Case]) -> None:
@@ -144,7 +165,9 @@ def check_unchanged(request: SuiteRequest, cases: list[Case]) -> None:
     now = {case.name: case.hash for case in cases}
     changed = [name for name, digest in request.cases if now.get(name) != digest]
     if changed:
+        more = f" and {len(changed) - CHANGED_SHOWN:,} more" if changed[CHANGED_SHOWN:] else ""
+        names = ", ".join(one_line(name, 200) for name in changed[:CHANGED_SHOWN])
         raise SetupError(
-            f"these cases were changed or removed since the suite started: {', '.join(changed)}. "
+            f"these cases were changed or removed since the suite started: {names}{more}. "
             "Start a new suite, or undo the change."
         )

@@ -24,6 +24,7 @@ from viva.suites.chosen.conversations import wanted_conversations
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.plan import refuse_same_id
 from viva.suites.request import JournalsRequest
 from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
 
@@ -145,6 +146,7 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
     agent, named = _agent_of(request), _named_cases(request.options.cases)
     found = _Questions()
     taken: set[tuple[str, int]] = set()
+    headers: dict[str, RunHeader] = {}
     for lines in wanted_conversations(request):
         stored = decode_run(replace(lines, judged=()))
         if stored.transcript.source != LIVE:
@@ -176,9 +178,11 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
             trial += 1
         taken.add((case.name, trial))
         found.hashes[lines.run] = case.hash
-        found.runs[lines.run] = RunHeader(
+        header = RunHeader(
             id=run_id(case.name, agent, trial), subject=case.name, agent=agent, trial=trial, tags=case.tags
         )
+        refuse_same_id(headers.setdefault(header.id, header), header)
+        found.runs[lines.run] = header
     if not found.runs:
         raise SetupError(f"{folder} holds no conversation to ask again{_why_none(found)}.")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -128,6 +128,7 @@ def _work(
     # Cases whose runs are all finished are left out: what they require may no longer exist.
     left = {case.name for _, case, step in doing if is_new or step.step is not ResumeStep.SKIP}
     digests = tuple((case.name, case.hash) for case in cases)
+    planned = {header.id: (header, case) for header, case, _ in doing if case.name in left}
     return Work(
         request=replace(request, cases=digests, folder=os.getcwd()),
         order=WorkOrder(
@@ -136,7 +137,7 @@ def _work(
             agents=specs_of(request),
             needs_prices=needs_prices,
         ),
-        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, doing, left)),
+        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, planned)),
         total=counts[ResumeStep.JUDGE] + counts[ResumeStep.EXAMINE],
         done_before=counts[ResumeStep.SKIP],
         announce=_announcement(folder, counts) if request.command == "suite" else "",
@@ -148,11 +149,9 @@ def _with_past(header: RunHeader, state: RunState | None) -> RunHeader:
     return header if state is None or not state.requeued else replace(header, requeued=state.requeued)
 
 
-def _job_again(
-    doing: list[tuple[RunHeader, Case, NextStep]], cases: Collection[str], name: str, state: RunState
-) -> Job | None:
+def _job_again(planned: Mapping[str, tuple[RunHeader, Case]], name: str, state: RunState) -> Job | None:
     """Return the job of a run that is to be done again; None if its case was not prepared, or is of no suite."""
-    found = next(((header, case) for header, case, _ in doing if header.id == name and case.name in cases), None)
+    found = planned.get(name)
     if found is None:
         return None
     step = next_step(state)

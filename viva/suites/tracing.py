@@ -122,7 +122,9 @@ def _order(options: Options, rubric: Rubric | None, gates: PlannedGates) -> Work
     if rubric is None:
         return WorkOrder(options=options, recordings=True, gated=gates.evaluators)
     if all(read_spec(spec)[0] != DEFAULT for spec in options.evaluators):
-        raise SetupError(f"--rubric has no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both.")
+        raise SetupError(
+            f"--rubric has no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of the two options."
+        )
     return WorkOrder(options=options, cases=rubric.papers, gated=gates.evaluators)
 
 

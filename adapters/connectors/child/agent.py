@@ -204,6 +204,16 @@ class ChildAgent(ConnectedAgent):
         if not self._stateful or (await self._ask("load_state", state=json.dumps(state))).get("offered") is False:
             raise NotImplementedError
 
+    async def load_conversation(self, messages: Any) -> None:
+        """Give the agent the conversation that the case begins with.
+
+        Raises:
+            NotImplementedError: the agent takes none.
+            AgentError: its `load_conversation` failed.
+        """
+        if (await self._ask("load_conversation", messages=json.dumps(messages))).get("offered") is False:
+            raise NotImplementedError
+
     async def close(self) -> None:
         """Close the agent, then kill its process and everything that it left behind.
 

@@ -26,6 +26,7 @@ ANSWERS = {
     "reply_so_far": frozenset({"reply", "observed"}),
     "save_state": frozenset({"state", "offered"}),
     "load_state": frozenset({"offered"}),
+    "load_conversation": frozenset({"offered"}),
     "close": frozenset[str](),
 }
 """The further fields of the answer to each request."""

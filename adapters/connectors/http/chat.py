@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -139,6 +139,10 @@ class ChatAgent(VirtualUser):
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored history."""
         self._messages = list(state["messages"])
+
+    def load_conversation(self, messages: Sequence[Mapping[str, str]]) -> None:
+        """Continue from messages of which nobody was asked, a system message among them."""
+        self._messages = [dict(message) for message in messages]
 
     async def close(self) -> None:
         """Close the connections."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -101,6 +101,10 @@ class ResponsesAgent(VirtualUser):
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored history."""
         self._history, self._round, self._previous = list(state["history"]), state["round"], None
+
+    def load_conversation(self, messages: Sequence[Mapping[str, str]]) -> None:
+        """Continue from messages of which nobody was asked, a system message among them."""
+        self._history = [dict(message) for message in messages]
 
     async def close(self) -> None:
         """Close the connections."""

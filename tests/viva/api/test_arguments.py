@@ -16,7 +16,7 @@ from viva.api.judgements import judge
 
 FUNCTIONS: list[Callable[..., Any]] = [
     *(viva.examine, viva.run_suite, viva.replay, judge, viva.trace, viva.load_case, viva.read_journal),
-    *(viva.suite, viva.import_cases),
+    *(viva.suite, viva.import_cases, viva.export_cases),
     *(viva.EvaluationAgent, viva.EvaluationAgent.evaluate, viva.EvaluationAgent.message_constructor),
 ]
 FIRST = {"agent": Parrot, "agents": Parrot, "case": "echo", "cases": "echo", "journals": "j", "recordings": "chat:x"}
@@ -29,6 +29,7 @@ VALID = {
     "log_path": "x",
     "source": "x",
     "out": "y",
+    "format": "rows",
 }
 
 

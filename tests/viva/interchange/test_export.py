@@ -11,7 +11,7 @@ import yaml
 
 from tests.viva.conftest import Desk
 from tests.viva.interchange.imports import SOURCES, Imported
-from viva.interchange.exporting import export_cases
+from viva.interchange.exporting import exported
 from viva.interchange.pydantic_evals.specs import FIRST
 
 
@@ -27,8 +27,8 @@ def normal(evaluator: Any) -> tuple[str, Any]:
 def test_a_dataset_of_pydantic_evals_comes_back(tmp_path: Path) -> None:
     source = yaml.safe_load((SOURCES / "pydantic_evals" / "geography.yaml").read_text())
     imported = Imported(SOURCES / "pydantic_evals" / "geography.yaml", tmp_path / "out")
-    exported = export_cases(list(imported.cases.values()), "pydantic-evals")
-    back = yaml.safe_load(exported.text)
+    made = exported(list(imported.cases.values()), "pydantic-evals")
+    back = yaml.safe_load(made.text)
     reported = ("HasMatchingSpan", "MyRiverChecker")
     by_inputs = {json.dumps(case["inputs"]): case for case in back["cases"]}
     for case in source["cases"]:
@@ -45,9 +45,9 @@ def test_a_dataset_of_pydantic_evals_comes_back(tmp_path: Path) -> None:
 
 def test_an_export_reports_what_the_format_has_nothing_for(tmp_path: Path) -> None:
     imported = Imported(SOURCES / "harbor", tmp_path / "out")
-    exported = export_cases(list(imported.cases.values()), "pydantic-evals")
-    assert any("eval_code" in each.path and each.kind == "refused" for each in exported.reported)
-    assert any("timeout" in each.path for each in exported.reported)
+    made = exported(list(imported.cases.values()), "pydantic-evals")
+    assert any("eval_code" in each.path and each.kind == "refused" for each in made.reported)
+    assert any("timeout" in each.path for each in made.reported)
 
 
 def test_rows_come_back_as_json_lines_and_csv(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_rows_come_back_as_json_lines_and_csv(tmp_path: Path) -> None:
     source = tmp_path / "rows.json"
     source.write_text(json.dumps(rows))
     cases = list(Imported(source, tmp_path / "out").cases.values())
-    assert [json.loads(line) for line in export_cases(cases, "rows").text.splitlines()] == rows
-    (row,) = csv.DictReader(export_cases(cases, "rows", ".csv").text.splitlines())
+    assert [json.loads(line) for line in exported(cases, "rows").text.splitlines()] == rows
+    (row,) = csv.DictReader(exported(cases, "rows", ".csv").text.splitlines())
     assert (row["input"], row["expected"], json.loads(row["metadata"])) == ("2 + 2?", "4", {"level": "easy"})
 
 

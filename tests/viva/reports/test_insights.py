@@ -121,7 +121,7 @@ def test_columns_for_each_evaluator_come_last_in_csv_primary_ones_first(tmp_path
         for name in ("scoring_points", "trajectory")
         for what in ("label", "score", "scores", "summary")
     ]
-    assert list(rows[0])[-9:] == ["error", *own]
+    assert list(rows[0])[-9:] == ["points_metadata", *own]
     found = {row["case_file"]: (row["trajectory label"], row["trajectory score"]) for row in rows}
     assert found == {"plain": ("", ""), "judged": ("mostly right", "0.5"), "failed": ("error", ""), "open": ("", "")}
     said = {row["case_file"]: (row["trajectory scores"], row["trajectory summary"]) for row in rows}

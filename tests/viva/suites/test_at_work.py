@@ -97,13 +97,13 @@ def test_a_suite_is_seen_paused_resumed_and_given_a_run_again_while_it_works(
     assert status(desk)["state"] == "paused"
     assert asked(desk) == 2
     done = desk.viva("requeue", "journal", "--outcome", "target_error", expect=0)
-    assert "the suite at work does them after its other runs" in done.stdout
+    assert "the suite in progress repeats them after its other runs" in done.stdout
     assert status(desk)["requeued"] == 1
 
     assert "resumed" in desk.viva("resume", "journal", expect=0).stdout
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    assert "paused: no further run begins" in errors
+    assert "paused: no further run starts" in errors
     assert "resumed" in errors
     found = status(desk)
     assert (found["state"], found["ended"], found["requeued"], found["statuses"]) == ("ended", 3, 0, {"passed": 3})

@@ -39,7 +39,7 @@ def suite(desk: Desk) -> Desk:
 def test_a_run_is_done_again_and_journal_record_and_reports_keep_how_it_ended_first(suite: Desk) -> None:
     name = run_id("one", "agent.py:Agent")
     done = suite.viva("requeue", "journal", "--outcome", "target_error", "--run", name, expect=0)
-    assert "1 run to be done again" in done.stdout
+    assert "1 run to be repeated" in done.stdout
     assert "viva suite --resume journal" in done.stdout
     assert read_run_states(suite.folder / "journal")[name].again
     # Until it is done, the first outcome counts.
@@ -111,7 +111,7 @@ def test_what_was_scored_cannot_be_done_again(suite: Desk) -> None:
         (("--run", run_id("one", "agent.py:Agent")), "add --outcome target_error"),
         (("--outcome", "target_error", "--where", "case=three"), "no run matches"),
         (("--outcome", "infra_error", "--where", "case=one"), "none of 1 chosen run ended as infra_error"),
-        (("--where", "case=one", "--run", "x"), "give one of both"),
+        (("--where", "case=one", "--run", "x"), "give only one of them"),
     ],
 )
 def test_a_mistake_in_what_is_to_be_done_again_is_a_usage_error(suite: Desk, words: tuple[str, ...], told: str) -> None:

@@ -140,7 +140,7 @@ def read_run(journal: str, run: str, first_round: int = 1, offset: int = 0) -> s
     for round_ in stored.transcript.rounds:
         if round_.number < first_round:
             continue
-        shown = show(replace(stored.transcript, rounds=(round_,)), mark).text
+        shown = show(replace(stored.transcript, rounds=(round_,), given=()), mark).text
         whole = f"{text}\n{shown}" if text else shown
         if len(whole) <= ROOM and not offset:
             text = whole

@@ -60,8 +60,10 @@ class _Asked:
 @click.option("--gold", default="", metavar="RATER", help="The rater whose labels are true.")
 @click.option("--rater", default="", metavar="COLUMN", help="With a row for each label: column of the rater's name.")
 @click.option("--label", default="", metavar="COLUMN", help="With a row for each label: column of the label.")
-@click.option("--case", default="", metavar="COLUMN", help="Column of what groups items that go together.")
-@click.option("--by", default="", metavar="COLUMN", help="Column of the kind of item: figures for each kind as well.")
+@click.option("--case", default="", metavar="COLUMN", help="Column that groups items which belong together.")
+@click.option(
+    "--by", default="", metavar="COLUMN", help="Column of the kind of item, for figures of each kind as well."
+)
 @min_kappa_option
 @click.option("--ordinal", is_flag=True, help="The labels are grades: larger numbers are higher.")
 @click.option("--order", default="", metavar="LOW,…,HIGH", help="The labels are grades in this order.")

@@ -41,15 +41,15 @@ from viva.records.wording import counted
 @single_option("allow_pre_command")
 @concurrency_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep the journals of the exams here.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there are findings. Notes are none.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there are findings; notes do not count.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def command(
     paths: tuple[str, ...], solution: str | None, out: Path | None, strict: bool, as_json: bool, **given: Any
 ) -> None:
-    """Try every case at or below each PATH with agents that deserve nothing, and report what they get.
+    """Try every case at or below each PATH with agents that deserve no point, and report what they get.
 
-    The agents say nothing, refuse, or repeat what they were told. If a case has a solution, an agent that replies as it
+    The agents say nothing, refuse, or repeat what they are given. If a case has a solution, an agent that replies as it
     says takes the exam, too. Without a model, only code judges. With --model, it also judges the
     points without eval_code, and reviews the points of each case against its task.
 

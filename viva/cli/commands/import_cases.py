@@ -46,23 +46,28 @@ def command(
         return
     if source is None or out is None:
         fail("viva import: name a SOURCE and a folder for its cases: viva import SOURCE --out FOLDER")
-    report = import_cases(source, out, format=format_name, mapping=_pairs(mapping))
+    report = import_cases(source, out, format=format_name, mapping=pairs(mapping))
     if as_json:
         click.echo(json.dumps(report.as_json(), ensure_ascii=False))
     else:
         show_report(report)
 
 
-def _pairs(given: tuple[str, ...]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+def pairs(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the mappings of `--map`.
+
+    Raises:
+        SetupError: one is none, or a part is named twice.
+    """
+    found: dict[str, str] = {}
     for words in (word for each in given for word in each.split()):
         part, is_pair, path = words.partition("=")
         if not is_pair or not path:
             raise SetupError(f"--map must look like input=PATH, not {words!r}.")
-        if part in pairs:
+        if part in found:
             raise SetupError(f"--map names {part!r} twice.")
-        pairs[part] = path
-    return pairs
+        found[part] = path
+    return found
 
 
 def _list(as_json: bool) -> None:

@@ -102,7 +102,7 @@ MOST_NAMED = 20
 @call_option(
     "--baseline-judging",
     metavar="JOURNAL",
-    help="Tell which verdicts flipped since an earlier judging of the same conversations; JOURNAL itself holds one.",
+    help="Report which verdicts flipped since an earlier judging of the same conversations; JOURNAL itself holds one.",
 )
 @call_option(
     "--max-flips",

@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Label the scoring points of the runs in JOURNAL with single keys. [default: the newest under runs/]
 
-    What the judge said is shown after each label. Each label is saved at once; the same command goes on where you
+    What the judge said is shown after each label. Each label is saved at once; the same command continues where you
     stopped. JOURNAL is a folder, or FOLDER#RUN-ID for one run.
     """
     folder, run = split_reference(journal) if journal else (newest_journal(), None)

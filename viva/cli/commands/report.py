@@ -49,6 +49,13 @@ PAGE = "report.html"
 @click.option(
     "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="row.COLUMN|metadata.KEY",
+    help="Also figures for each value of this column of families, or of this entry of the cases' metadata. Can be "
+    "repeated.",
+)
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
 @max_examiner_faults_option
 @label_options
@@ -64,6 +71,7 @@ def command(
     kind: str | None,
     out: Path | None,
     threshold: float,
+    by: tuple[str, ...],
     open_: bool,
     max_examiner_faults: float | None,
     label_files: tuple[Path, ...],
@@ -84,7 +92,7 @@ def command(
     check_corrected(floors, label_files, corrected=corrected)
     labels = labels_from(label_files, gated=corrected)
     filters = filters_from(given, threshold)
-    subject = joined(journals or [str(newest_journal())], threshold, labels, filters)
+    subject = joined(journals or [str(newest_journal())], threshold, labels, filters, by=by)
     subject.check()
     folders = [folder for folder, _ in subject.locations]
     gates = {"--fail-under": fail_under, "--max-examiner-faults": max_examiner_faults}

@@ -136,7 +136,7 @@ from viva.suites.suite import run_suite
 @call_option(
     "--labelled",
     metavar="JOURNAL",
-    help="With --labels: the earlier journal that the labels are about. It tells how often the judge errs.",
+    help="With --labels: the earlier journal that the labels are about, which shows how often the judge errs.",
 )
 @report_user_errors
 def command(

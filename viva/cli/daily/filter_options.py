@@ -45,7 +45,7 @@ def filter_options(what: str, *, since: str = "JOURNAL") -> Callable[[Callable[P
             "--changed-since",
             metavar=since,
             shell_complete=completion.journals,
-            help=f"{what} whose case or agent is not as it was there{or_commit}.",
+            help=f"{what} whose case or agent has changed since{or_commit}.",
         ),
     )
 
@@ -90,15 +90,16 @@ def chosen_runs(
     """Return the ids of the runs of some journals that the filters keep; None without filters.
 
     Raises:
-        SetupError: they keep none.
+        SetupError: they keep none, or name a column that no row has.
         JournalError: a journal does not exist.
     """
     if not filters:
         return None
-    from viva.filters.selection import choose_runs
+    from viva.filters.selection import choose_runs, refuse_unknown
     from viva.journal.run_index import index_runs
 
     found = [choose_runs(filters, index_runs(folder), threshold, run) for folder, run in references]
+    refuse_unknown(filters, found)
     among = sum(each.among for each in found)
     names = tuple(dict.fromkeys(name for each in found for name in sorted(each.runs)))
     if not names:

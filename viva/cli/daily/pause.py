@@ -1,4 +1,4 @@
-"""The command `viva pause JOURNAL`: has the process at work on a journal begin no further run."""
+"""The command `viva pause JOURNAL`: keeps the process that writes a journal from starting further runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from viva.reports.console.whys import quoted
 @journal_argument
 @report_user_errors
 def command(journal: Path | None) -> None:
-    """Have the viva process that writes JOURNAL begin no further run; runs in progress go on.
+    """Keep the viva process that writes JOURNAL from starting further runs; runs in progress are completed.
 
-    It goes on after viva resume. If the process ends, nothing stays paused. [default: the newest under runs/]
+    After viva resume, it continues. If the process ends, nothing stays paused. [default: the newest under runs/]
     """
     from viva.suites.at_work.pausing import pause
 

@@ -1,4 +1,4 @@
-"""The command `viva requeue JOURNAL`: has runs done again that ended with an error, and keeps how they ended first."""
+"""The command `viva requeue JOURNAL`: requeues runs that ended with an error, and keeps their first outcome."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ OUTCOMES = (Outcome.INFRA_ERROR.value, Outcome.TARGET_ERROR.value)
     "outcomes",
     multiple=True,
     type=click.Choice(OUTCOMES),
-    help="Runs that ended so. Can be repeated. Of target_error, which counts against the agent, reports say so, and no "
-    "gate passes. [default: infra_error]",
+    help="Only runs with this outcome. Can be repeated. If it is target_error, which counts against the agent, reports "
+    "say so, and no gate passes. [default: infra_error]",
 )
 @click.option("--run", "names", multiple=True, metavar="RUN-ID", help="Only this run. Can be repeated.")
 @filter_options("Only runs")
 @report_user_errors
 def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
-    """Have runs of the suite in JOURNAL done again that ended with an error. [default: the newest under runs/]
+    """Requeue runs of the suite in JOURNAL that ended with an error. [default: the newest under runs/]
 
-    A suite at work does them when its other runs are done; otherwise, viva suite --resume does. How a run ended first
-    stays in the journal and in its record. What was scored cannot be done again.
+    A suite in progress repeats them after its other runs; otherwise, viva suite --resume does. The first outcome of a
+    run stays in the journal and in its record. Scored runs cannot be repeated.
     """
     from viva.suites.at_work.requeueing import requeue
 
@@ -43,19 +43,19 @@ def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, .
     kinds = [Outcome(outcome) for outcome in outcomes or OUTCOMES[:1]]
     filters = filters_from(given)
     if filters and names:
-        fail("viva requeue: --run names runs, and filters choose them; give one of both.")
+        fail("viva requeue: --run names runs, and filters choose them; give only one of them.")
     chosen: tuple[str, ...] | None = names or None
     if filters:
         chosen = _with_outcomes(folder, kinds, chosen_runs(filters, [(folder, None)]) or ())
     done = requeue(folder, kinds, chosen)
-    words = [f"{counted(len(done.runs), 'run')} to be done again"]
+    words = [f"{counted(len(done.runs), 'run')} to be repeated"]
     if done.waiting:
         words.append(f"{done.waiting} {'was' if done.waiting == 1 else 'were'} before")
     click.echo(printable(f"{one_line(str(folder), 500)}: {', '.join(words)}"))
     if done.at_work:
-        click.echo("the suite at work does them after its other runs")
+        click.echo("the suite in progress repeats them after its other runs")
     else:
-        click.echo(printable(f"to do them: viva suite --resume {quoted(str(folder))}"))
+        click.echo(printable(f"to repeat them: viva suite --resume {quoted(str(folder))}"))
 
 
 def _with_outcomes(folder: Path, kinds: list[Outcome], names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The command `viva resume JOURNAL`: lets paused work go on."""
+"""The command `viva resume JOURNAL`: lets paused work continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viva.reports.console.whys import quoted
 @journal_argument
 @report_user_errors
 def command(journal: Path | None) -> None:
-    """Let the viva process that writes JOURNAL go on after viva pause. [default: the newest under runs/]
+    """Let the viva process that writes JOURNAL continue after viva pause. [default: the newest under runs/]
 
     Work that was stopped is resumed by its own command: viva suite --resume JOURNAL.
     """

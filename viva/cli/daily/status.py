@@ -27,9 +27,9 @@ FOLLOW_SECONDS = 1.0
 )
 @report_user_errors
 def command(journal: Path | None, follow: bool, as_json: bool, threshold: float) -> None:
-    """Say how far the work on JOURNAL is: runs, rate, time left, what runs now, failures so far.
+    """Show the progress of the work on JOURNAL: runs, rate, time left, what runs now, failures so far.
 
-    It reads the journal and disturbs nobody. [default: the newest under runs/]
+    It only reads the journal. [default: the newest under runs/]
     """
     from viva.cli.daily.status_words import status_lines
     from viva.records.codec import to_plain

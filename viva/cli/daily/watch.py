@@ -37,7 +37,7 @@ watch_option = call_option(
     FLAG,
     "watch",
     is_flag=True,
-    help="Then run again what a saved file touches (cases, data, agents), until Ctrl-C; each time in a new journal.",
+    help="Repeat the runs that a saved file affects (case, data, agent), each time in a new journal, until Ctrl-C.",
 )
 
 

@@ -35,14 +35,14 @@ MODELS = (Path(__file__).with_name("github-actions.yml"), Path(__file__).parents
 """The workflow where Viva is installed, and in its repository."""
 NOBODY = "example:careful"
 SUITE = "exams"
-force_option = click.option("--force", is_flag=True, help="Overwrite files that exist.")
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 @click.group("init")
 def command() -> None:
     """Write a first adapter, case, suite or CI workflow, and try it.
 
-    On a terminal, Viva asks for what is not given; elsewhere, it must be given as options.
+    On a terminal, Viva asks for missing values; elsewhere, pass all of them as options.
     """
 
 
@@ -145,7 +145,7 @@ def _write_case(folder: Path, task: str | None, expected: str | None, force: boo
 def suite(folder: Path | None, task: str | None, expected: str | None, agent: str | None, force: bool) -> None:
     """Write a folder with two cases, and a viva.yaml in which they are a suite with a gate; run it.
 
-    Every folder below FOLDER that holds a case belongs to the suite. A viva.yaml that exists stays as it is.
+    Every folder below FOLDER that holds a case belongs to the suite. An existing viva.yaml is not changed.
     """
     folder = Path(answer(None if folder is None else str(folder), "Folder of the cases", "FOLDER", "cases"))
     _write_case(folder / "first", task, expected, force)
@@ -196,7 +196,7 @@ def _tried(what: str, folder: Path, agent: str | None, name: str | None = None) 
 @command.command("ci")
 @click.option("--agent", help="The agent that is tested, such as my_agent.py:MyAgent.")
 @click.option("--cases", help="The folder of the cases.")
-@click.option("--suite", "name", help="A suite of viva.yaml, which has all of this: the workflow is a few lines.")
+@click.option("--suite", "name", help="A suite of viva.yaml, which holds all of this, so the workflow is short.")
 @force_option
 @report_user_errors
 def ci(agent: str | None, cases: str | None, name: str | None, force: bool) -> None:

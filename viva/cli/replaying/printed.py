@@ -93,6 +93,8 @@ def print_run(console: Console, stored: StoredRun, speed: float | None = None) -
     title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}{trial}"
     console.print(Rule(Text(title), align="left"))
     about = verdicts_by_subject(stored.insights, stored.id)
+    for turn in stored.transcript.given:
+        console.print(Text(f"{turn.role} (given by the case): {printable(turn.content)}", style="dim"))
     before = 0
     for round_ in stored.transcript.rounds:
         if round_.number > before + 1:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from viva.adapters.agent_state import load_conversation
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.session import AgentSession, open_session
 from viva.adapters.workspace import copy_data_files
@@ -21,6 +22,10 @@ from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.transcript import Round, StopReason, Transcript
 
+_TAKES_NONE = (
+    "the case {case!r} begins with a conversation, and the agent {agent} takes none. Give its class a method "
+    "load_conversation(messages), or remove `conversation` from the case; see `viva docs write-a-case`."
+)
 RoundKeeper = Callable[[Round, Path], Awaitable[None]]
 """Stores a round. Its second argument is the folder with the agent's files, to which relative image paths refer."""
 
@@ -60,6 +65,8 @@ async def converse_with_agent(
                 if session.workspace not in (None, workspace):
                     folder = _resolved(session.workspace)
                 copy_data_files(case, folder)
+                if case.conversation and not await load_conversation(session, case.conversation):
+                    raise SharedSetupError(_TAKES_NONE.format(case=case.name, agent=agent.spec))
                 states = not run.resources.options.no_states
                 course = await Course.begin(
                     examiner, session, run.journal, lambda round_: keep(round_, folder), fork=run.fork, states=states
@@ -79,6 +86,8 @@ async def converse_with_agent(
                 environment.end()
                 trouble = await session.close()
             transcript = _with_facts(transcript, session, agent.name, trouble)
+        if case.conversation:
+            transcript = changed(transcript, given=case.conversation)
     return environment.described(transcript), folder
 
 

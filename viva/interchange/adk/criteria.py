@@ -120,9 +120,9 @@ def _judge(criterion: Source) -> None:
     options = named(criterion, "judge_model_options")
     model, samples = named(options, "judge_model"), named(options, "num_samples")
     if model is not None:
-        model.report(Gap.NEEDS_A_PERSON, "which model judges is said on the command line: --judge-model")
+        model.report(Gap.NEEDS_A_PERSON, "name the model that judges on the command line: --judge-model")
     if samples is not None:
-        samples.report(Gap.NEEDS_A_PERSON, f"votes are said on the command line: --votes {samples.peek()}")
+        samples.report(Gap.NEEDS_A_PERSON, f"give the number of votes on the command line: --votes {samples.peek()}")
     for name in ("judge_model_config", "parallelism_limit"):
         option = named(options, name)
         if option is not None:
@@ -141,9 +141,9 @@ def _simulator(found: Criteria, config: Source | None) -> None:
     if kind is not None and kind.peek() == "llm_backed":
         kind.express("a model examines")
     elif kind is not None:
-        kind.report(Gap.REFUSED, "a user who speaks is not simulated: the examiner writes")
+        kind.report(Gap.REFUSED, "spoken users are not simulated: the examiner writes")
     if model is not None:
-        model.report(Gap.NEEDS_A_PERSON, "which model examines is said on the command line: --model")
+        model.report(Gap.NEEDS_A_PERSON, "name the model that examines on the command line: --model")
     for name in ("model_configuration", "custom_instructions", "include_function_calls"):
         option = at(config, name)
         if option is not None:

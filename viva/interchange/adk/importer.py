@@ -61,5 +61,5 @@ def _criteria(source: SourceFile, folder: str) -> Criteria:
     found = read_criteria(config)
     for key, value in config.items():
         if key in ("live_model_config", "liveModelConfig"):
-            value.report(Gap.REFUSED, "Viva's conversations are written: a live session of speech is not examined")
+            value.report(Gap.REFUSED, "Viva's conversations are in writing: live sessions of speech are not supported")
     return found

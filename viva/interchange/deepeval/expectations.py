@@ -22,7 +22,7 @@ def add_expectations(draft: CaseDraft, golden: Source) -> None:
         draft.fields["threshold"] = 1
     model, mode = field(expectations, "model"), field(expectations, "eval_mode")
     if model is not None:
-        model.report(Gap.NEEDS_A_PERSON, "which model judges is said on the command line: --judge-model")
+        model.report(Gap.NEEDS_A_PERSON, "name the model that judges on the command line: --judge-model")
     if mode is not None:
         mode.report(Gap.NO_HOME, "Viva's judge answers hit, miss or unsure")
     _tools(draft, field(golden, "expected_tools"))

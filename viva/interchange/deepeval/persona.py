@@ -31,7 +31,9 @@ def add_persona(draft: CaseDraft, golden: Source) -> None:
     _spoken(persona)
     role = field(golden, "chatbot_role")
     if role is not None:
-        role.report(Gap.NO_HOME, "who the agent is, is the agent's own matter; a judge may be told it in background")
+        role.report(
+            Gap.NO_HOME, "the agent itself decides who it is; write what a judge must know of it into background"
+        )
 
 
 def _spoken(persona: Source | None) -> None:
@@ -43,4 +45,4 @@ def _spoken(persona: Source | None) -> None:
     for name in SPOKEN:
         value = field(persona, name)
         if value is not None:
-            value.report(Gap.REFUSED, "concerns a voice: Viva's conversations are written")
+            value.report(Gap.REFUSED, "concerns a voice: Viva's conversations are in writing")

@@ -16,6 +16,8 @@ ROLES = {
     **dict.fromkeys(("assistant", "agent", "ai", "model", "bot"), "agent"),
     **dict.fromkeys(("system", "developer"), "system"),
 }
+GUIDED = "\n\nHow to go about it: "
+"""Between what the user wants, and how they go about it."""
 SAID = "a message of the script"
 
 

@@ -9,7 +9,9 @@ from viva.interchange.source import Source
 AGREES = "The agent's answer agrees with the expected answer: "
 ANY = "The agent's answer agrees with one of the expected answers:\n"
 USUAL = ("answer", "output", "response", "expected", "expected_response", "expected_output", "text", "result", "label")
+NAMED = "The agent's answer agrees with the expected KEY: "
 FACTS = {
+    "criteria": "",
     "expected_facts": "The agent says, or what it says implies: ",
     "guidelines": "The agent keeps to this guideline: ",
 }
@@ -44,4 +46,4 @@ def _add_named(draft: CaseDraft, key: str, expected: Source) -> None:
         add_expected(draft, expected)
     elif expected.peek() not in (None, "", [], {}):
         value = expected.take() if expected.is_text else as_text(expected.express(STATEMENT))
-        draft.points.append(f"The agent's answer agrees with the expected {key}: {value}")
+        draft.points.append(f"{NAMED.replace('KEY', key)}{value}")

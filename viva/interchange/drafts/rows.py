@@ -16,11 +16,17 @@ DIGITS = 12
 """Number of hex digits of an id that is made from the content of a row."""
 MOST = 100
 """Maximum number of characters of an id."""
-WHOLE = {"task_description": "task", "conversation": "conversation", "background": "background"}
+WHOLE = {
+    "task_description": "task",
+    "conversation": "conversation",
+    "background": "background",
+    "config_var": "config_var",
+}
 """Fields whose whole value is that of a column, and the names of the columns."""
 OPTIONAL: dict[str, Any] = {"tags": [], "metadata": {}}
 """Fields that some rows of a table may lack, and what stands in the column then."""
-RESERVED = frozenset({"id", "input", "expected", "persona", *WHOLE.values(), *OPTIONAL})
+_OF_CASE = frozenset({"id", "input", "expected", "persona", *WHOLE.values(), *OPTIONAL})
+_EXPECTED = re.compile(r"expected_\d+")
 _LABEL = re.compile(r".*?:[ \n]", re.S)
 """What a statement says before the value of the row."""
 
@@ -62,9 +68,14 @@ def row_of(draft: CaseDraft) -> DraftRow | None:
 def _free(name: str, columns: dict[str, Any]) -> str:
     """Return a name for a column that no other has."""
     free = name or "column"
-    while free in columns or free in RESERVED:
+    while free in columns or is_of_case(free):
         free += "_"
     return free
+
+
+def is_of_case(column: str) -> bool:
+    """Return whether a column of this name has a part of the case, which stands where the template says."""
+    return column in _OF_CASE or _EXPECTED.fullmatch(column) is not None
 
 
 def title_of(row: DraftRow) -> str:

@@ -146,7 +146,10 @@ class _Cases:
             else:
                 test.threshold.report(Gap.NOT_READ, "a threshold is a number from 0 to 1")
         for key, each in test.metadata.items():
-            draft.metadata[key] = each.take()
+            if key == "tags" and each.is_list and all(tag.is_text for tag in each.elements()):
+                draft.tags += each.take()
+            else:
+                draft.metadata[key] = each.take()
         if unused := {name: value for name, value in variables.items() if name not in used}:
             draft.metadata["vars"] = unused
         self._options(draft)

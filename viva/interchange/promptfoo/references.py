@@ -64,7 +64,7 @@ class FileReferences:
             if found is None:
                 return None
             node = found
-        node.report(Gap.REFUSED, f"it refers on and on, more than {DEEPEST} times")
+        node.report(Gap.REFUSED, f"it is a chain of more than {DEEPEST} references")
         return None
 
     def document(self, node: Source, name: str) -> Source | None:
@@ -98,7 +98,7 @@ class FileReferences:
             yield from self._one(node)
             return
         if "://" in name:
-            node.report(Gap.REFUSED, "it lies on the network; download it, and name the file")
+            node.report(Gap.REFUSED, "it is on the network; download it, and name the file")
             return
         for found in self.listed_files(node, name):
             yield from found.elements() if found.is_list else iter([found])

@@ -16,7 +16,7 @@ REASONS: dict[str, tuple[Gap, str]] = {
     "extensions": (Gap.REFUSED, "code that promptfoo runs; nothing of it is run"),
     "nunjucksFilters": (Gap.REFUSED, "code of filters; nothing of it is run"),
     "redteam": (Gap.REFUSED, "attacks that promptfoo generates; see strategies of examiners"),
-    "derivedMetrics": (Gap.NO_HOME, "figures that are computed of others"),
+    "derivedMetrics": (Gap.NO_HOME, "figures that are computed from others"),
     "description": (Gap.NO_HOME, "a description of all tests; keep it beside the cases"),
     "evaluateOptions": (Gap.NO_HOME, "options of a run: --trials, --concurrency, --timeout"),
     "commandLineOptions": (Gap.NO_HOME, "options of a run: --trials, --concurrency, --timeout"),

@@ -17,6 +17,11 @@ POINT = "an evaluator has no weight, no round and no layer"
 
 def evaluators_of(point: Source) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield the evaluators of a scoring point: name, arguments, and whether all cases of the dataset have it."""
+    inner = point.get("points")
+    if inner is not None:
+        for below in inner.elements():
+            yield from evaluators_of(below)
+        return
     kept = point.get("metadata", OURS)
     ours = {} if kept is None else dict(kept.express("arguments of an evaluator"))
     of_all = bool(ours.pop("of_all_cases", False))

@@ -8,29 +8,32 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from viva.interchange.drafts.expected import AGREES
+from viva.interchange.drafts.asked import GUIDED
 from viva.interchange.ledger import Gap
+from viva.interchange.rows.expectations import expected_of
+from viva.interchange.rows.targets import RowTarget, put
 from viva.interchange.source import Source
 
-COLUMNS = ("id", "input", "expected", "metadata", "tags")
-CHECK = "a row has expected answers, not checks"
+ROLES = {"agent": "assistant", "user": "user", "system": "system"}
 
 
-def export(cases: Sequence[tuple[str, Source]], *, as_table: bool) -> str:
+def export(cases: Sequence[tuple[str, Source]], target: RowTarget, *, as_table: bool) -> str:
     """Return rows as JSON Lines, or as CSV with JSON in the cells that are not text.
 
     Args:
         cases: Names and trees.
+        target: Where the parts of a case stand.
         as_table: Whether CSV is wanted.
     """
-    rows = [_row(name, tree) for name, tree in cases]
+    rows = [_row(name, tree, target) for name, tree in cases]
     if not as_table:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    writer.writerow(columns)
     for row in rows:
-        writer.writerow([_cell(row.get(column, "")) for column in COLUMNS])
+        writer.writerow([_cell(row.get(column, "")) for column in columns])
     return out.getvalue()
 
 
@@ -38,40 +41,89 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _row(name: str, tree: Source) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": name, "input": _said(tree)}
-    expected = [text for point in (tree.get("scoring_points") or tree).elements() if (text := _expected(point))]
-    if expected:
-        row["expected"] = expected[0] if len(expected) == 1 else expected
-    for column in ("metadata", "tags"):
-        value = tree.get(column)
-        if value is not None:
+def _row(name: str, tree: Source, target: RowTarget) -> dict[str, Any]:
+    paths = target.paths
+    row: dict[str, Any] = {}
+    if "name" in paths:
+        put(row, paths["name"], name)
+    _add_asked(row, tree, target)
+    expected = expected_of(tree)
+    if expected not in (None, {}):
+        key = target.inside.get("expected")
+        if not isinstance(expected, dict) and key is not None:
+            expected = {key: expected}
+        elif isinstance(expected, dict) and key is not None and "answer" in expected:
+            expected = {key if part == "answer" else part: value for part, value in expected.items()}
+        put(row, paths["expected"], expected)
+    for part in ("metadata", "background"):
+        value = tree.get(part)
+        if value is not None and part in paths:
+            put(row, paths[part], value.take())
+    tags = tree.get("tags")
+    if tags is not None and "tags" in paths:
+        put(row, paths["tags"], _tags(tags, target))
+    columns = tree.get("columns")
+    for column, value in columns.items() if columns is not None else ():
+        if column not in row:
             row[column] = value.take()
     return row
 
 
-def _said(tree: Source) -> Any:
-    script, task = tree.get("script"), tree.get("task_description")
+def _tags(tags: Source, target: RowTarget) -> Any:
+    if target.tags == "mapping":
+        named = {}
+        for each in tags.elements():
+            key, colon, value = str(each.peek()).partition(":")
+            named[key] = value if colon else "true"
+            each.express("a tag")
+        return named
+    given = tags.take()
+    return given[0] if target.tags == "text" and len(given) == 1 else given
+
+
+def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
+    paths = target.paths
+    script, task, opening = tree.get("script"), tree.get("task_description"), tree.get("opening")
+    persona = tree.get("user", "persona")
+    if persona is not None and "persona" in paths:
+        put(row, paths["persona"], persona.take())
+    context = tree.get("config_var", "context")
+    if context is not None and "context" in paths:
+        put(row, paths["context"], context.take())
+    if script is None and task is not None and "task" in paths:
+        goal, is_guided, guidance = str(task.take()).partition(GUIDED if "guidance" in paths else "\0")
+        put(row, paths["task"], goal)
+        if is_guided:
+            put(row, paths["guidance"], guidance)
+        return
     if script is None:
-        opening = tree.get("opening")
-        return opening.take() if opening is not None else task.take() if task is not None else ""
-    if task is not None:
-        task.express("input")
+        asked = opening if opening is not None else task
+        if asked is not None:
+            asked.remark(Gap.NEEDS_A_PERSON, "a row has one message and no task of a user: this is said to the agent")
+            said = asked.take()
+    else:
+        said = _said(tree, script)
+        if task is not None:
+            task.express("input")
+        rounds = tree.get("max_rounds")
+        if rounds is not None and rounds.peek() == len(script.peek()):
+            rounds.express("input")
+    key = target.inside.get("input")
+    if key is not None:
+        said = {"messages": said} if isinstance(said, list) and said and isinstance(said[0], dict) else {key: said}
+    put(row, paths["input"], said)
+
+
+def _said(tree: Source, script: Source) -> Any:
+    """Return the message, several messages, or the conversation already begun and the message that follows."""
+    conversation = tree.get("conversation")
     lines = script.take()
-    return lines[0] if len(lines) == 1 and isinstance(lines[0], str) else lines
-
-
-def _expected(point: Source) -> str:
-    statement, check = point.get("score_point"), point.get("check")
-    if check is not None:
-        wanted = check.peek().get("equals") if list(check.peek()) == ["equals"] else None
-        if isinstance(wanted, str):
-            check.express("expected")
-            if statement is not None:
-                statement.express("expected")
-            return wanted
-        check.report(Gap.NO_HOME, CHECK)
-        return ""
-    if statement is None or point.get("eval_code") is not None:
-        return ""
-    return str(statement.take()).removeprefix(AGREES)
+    if conversation is None:
+        return lines[0] if len(lines) == 1 and isinstance(lines[0], str) else lines
+    turns = [{"role": ROLES[turn["role"]], "content": turn["content"]} for turn in conversation.take()]
+    first, *others = lines
+    for index in range(1, len(lines)):
+        further = script.get(index)
+        if further is not None and others:
+            further.report(Gap.NO_HOME, "a row has one message after a conversation already begun")
+    return [*turns, {"role": "user", "content": first if isinstance(first, str) else first["say"]}]

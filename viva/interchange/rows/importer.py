@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import add_input, as_text
+from viva.interchange.drafts.asked import GUIDED, add_input, as_text
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.expected import add_expected
 from viva.interchange.files import SourceFile
@@ -41,7 +41,7 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         found = {part: node for part, path in paths.items() if (node := row.find(path)) is not None}
         draft = CaseDraft("")
         if "task" in found:
-            draft.task_description = as_text(found["task"].take())
+            _add_task(draft, found)
         if "input" in found:
             add_input(draft, found["input"])
         if not draft.task_description and not draft.script:
@@ -60,6 +60,24 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         yield draft
 
 
+def _add_task(draft: CaseDraft, found: dict[str, Source]) -> None:
+    """Add what the user wants. Where the task is a part of the inputs, these are no message."""
+    task = found["task"]
+    draft.task_description = as_text(task.take() if task.is_text else task.express("the task"))
+    if "guidance" in found:
+        guidance = found["guidance"]
+        draft.task_description += GUIDED + as_text(
+            guidance.take() if guidance.is_text else guidance.express("the task")
+        )
+    asked = found.get("input")
+    if asked is not None and task.path[: len(asked.path)] == asked.path:
+        del found["input"]
+        parts = {each.path for each in found.values()}
+        for rest in (each for _, each in asked.items()):
+            if rest.path not in parts:
+                rest.report(Gap.NO_HOME, "a further input beside the task; add it to the task, or to config_var")
+
+
 def _identity(name: Source | None) -> str:
     if name is None or not isinstance(name.peek(), str | int) or isinstance(name.peek(), bool) or name.peek() == "":
         return ""
@@ -74,7 +92,10 @@ def _is_column(key: str, value: Source) -> bool:
 def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
     if "tags" in found:
         tags = found["tags"]
-        for each in tags.leaves():
+        for key, each in tags.items():
+            if each.is_text:
+                draft.tags.append(f"{key}:{each.take()}")
+        for each in tags.leaves() if not tags.is_mapping else ():
             if each.is_text:
                 draft.tags.append(each.take().strip())
     if "persona" in found:
@@ -84,6 +105,8 @@ def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
         background = found["background"]
         taken = background.take() if background.is_text else as_text(background.express("background"))
         draft.fields["background"] = taken
+    if "context" in found:
+        draft.fields["config_var"] = {"context": found["context"].take()}
     if "metadata" in found:
         _add_metadata(draft, found["metadata"])
 

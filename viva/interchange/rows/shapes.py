@@ -11,7 +11,7 @@ from viva.cases.plain_fields import nearest
 from viva.errors import SetupError
 from viva.interchange.source import Source
 
-Part = Literal["name", "input", "task", "expected", "metadata", "tags", "persona", "background"]
+Part = Literal["name", "input", "task", "guidance", "context", "expected", "metadata", "tags", "persona", "background"]
 PARTS: tuple[Part, ...] = get_args(Part)
 LOOKED_AT = 20
 """Rows that are looked at to find a shape."""
@@ -30,7 +30,19 @@ class Shape:
 
 
 SHAPES = (
-    Shape("MLflow", ("inputs.goal",), {"task": "inputs.goal", "persona": "inputs.persona", "expected": "expectations"}),
+    Shape(
+        "MLflow",
+        ("inputs.goal",),
+        {
+            "input": "inputs",
+            "task": "inputs.goal",
+            "guidance": "inputs.simulation_guidelines",
+            "persona": "inputs.persona",
+            "context": "inputs.context",
+            "expected": "expectations",
+            "tags": "tags",
+        },
+    ),
     Shape("MLflow", ("inputs", "expectations"), {"input": "inputs", "expected": "expectations", "tags": "tags"}),
     Shape(
         "LangSmith",
@@ -46,7 +58,13 @@ SHAPES = (
     Shape(
         "Datadog",
         ("input_data", "expected_output"),
-        {"name": "id", "input": "input_data", "expected": "expected_output", "metadata": "metadata"},
+        {
+            "name": "id",
+            "input": "input_data",
+            "expected": "expected_output",
+            "metadata": "metadata",
+            "tags": "tags",
+        },
     ),
     Shape(
         "rows",
@@ -80,15 +98,25 @@ def shape_of(rows: list[Source]) -> Shape | None:
     return None
 
 
+def check_parts(mapping: Mapping[str, str]) -> None:
+    """Check the parts of a case that a user names.
+
+    Raises:
+        SetupError: one is unknown.
+    """
+    for part in mapping:
+        if part not in PARTS:
+            raise SetupError(f"--map {part}=… is unknown; {nearest(part, PARTS)}")
+
+
 def chosen_paths(rows: list[Source], mapping: Mapping[str, str]) -> Mapping[str, str]:
     """Return where the parts of a case are; what the user says comes before the shape.
 
     Raises:
         SetupError: a part is unknown, no row has a path, or nothing says what the agent is asked.
     """
+    check_parts(mapping)
     for part, path in mapping.items():
-        if part not in PARTS:
-            raise SetupError(f"--map {part}=… is unknown; {nearest(part, PARTS)}")
         if not any(row.find(path) is not None for row in rows):
             columns = ", ".join(dict.fromkeys(key for row in rows[:LOOKED_AT] for key, _ in row.items()))
             raise SetupError(f"no row has {path!r} (--map {part}={path}); the rows have {columns[:400]}.")

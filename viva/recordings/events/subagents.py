@@ -44,7 +44,7 @@ class Subagents:
         if found is None:
             return name_of(ids[0])
         for each in ids:
-            # An instance and the call that started it: later events may have one of both.
+            # An instance and the call that started it: later events may have either.
             if each not in self._names and len(self._names) < MOST_IDS:
                 self._names[each] = found
         return found

@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from viva.filters.stored_cases import StoredCases
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
@@ -25,6 +26,7 @@ from viva.records.wording import (
     score_line,
     usage_words,
 )
+from viva.reports.case_words import fact_rows
 from viva.reports.console.insights import insight_tables, verdict_lines
 from viva.reports.facts import own_threshold_words
 from viva.reports.fork_words import fork_words
@@ -36,6 +38,8 @@ from viva.statistics.trajectories import TrajectoryTally
 
 PRINTED_SHOWN = 2000
 """Characters at the end of what an agent printed that are shown."""
+FACTS_SHOWN = 12
+"""Values of the case's row and of metadata that are shown."""
 STEP_SHOWN = 1000
 """Characters of a step's thought, and of its result."""
 
@@ -85,6 +89,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     )
     if setting.requeued:
         fact("requeued", f"it ended as {', then '.join(one_line(each, 40) for each in setting.requeued)} before")
+    for name, value in fact_rows(StoredCases(journal).facts(record))[:FACTS_SHOWN]:
+        fact(one_line(name, 60), exact_line(value, 300))
     if setting.forked_from:
         fact("forked from", fork_words(setting.forked_from))
     if setting.source:

@@ -59,6 +59,8 @@ def write(journals: Journals, out: TextIO) -> None:
     if figures.agents:
         page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3, MOST_ROWS)
         page.table("cases", _cases(figures, labels), TABLES_LIMIT, MOST_ROWS)
+        if figures.tags:
+            page.table("tags", _tags(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 6, MOST_ROWS)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
             page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3, MOST_ROWS)
         for table in variant_tables(figures, labels):
@@ -86,7 +88,7 @@ def _added(journals: Journals, insights: FurtherInsights) -> Iterator[RunRecord]
     """Yield the records of all runs that ended, after adding the insights of each."""
     for entry in journals.quick_entries():
         insights.add(entry.record)
-        yield entry.record
+        yield journals.grouped(entry)
 
 
 def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
@@ -165,6 +167,16 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
         shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
+
+
+def _tags(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of the table by tag, which includes families and the values of columns."""
+    yield "| tag | agent | cases | runs | score | pass rate |\n"
+    yield "|:--|:--|--:|--:|--:|--:|\n"
+    for group in figures.tags:
+        name, agent = inert(group.name, 80), inert(labels.get(group.agent or "", ""))
+        counts = f"{group.cases} | {group.runs} | {number(group.mean)} | {percent(group.pass_rate)}"
+        yield f"| <code>{name}</code> | <code>{agent}</code> | {counts} |\n"
 
 
 def _trajectories(figures: TrajectoryFigures) -> Iterator[str]:

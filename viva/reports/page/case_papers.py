@@ -9,14 +9,18 @@ from typing import Any
 from viva.cases.case import check_text
 from viva.cases.person_words import person_lines
 from viva.errors import SetupError
+from viva.filters.stored_cases import facts_of
 from viva.journal.kept_cases import stored_case
 from viva.records.run_record import Setting
-from viva.records.text import printable
+from viva.records.text import one_line, printable
+from viva.reports.case_words import fact_rows
 
 TASK_LIMIT = 6000
 """Maximum number of characters of a task."""
 CHECK_LIMIT = 8000
 """Maximum number of characters of the source of one check."""
+FACT_LIMIT = 1000
+"""Maximum number of characters of a value of a row or of metadata."""
 MOST_CHECKS = 50
 """Maximum number of checks of one case."""
 
@@ -64,5 +68,6 @@ def _paper(folder: Path, setting: Setting) -> dict[str, Any] | None:
     points = [point for point in case.scoring_points if point.is_checked][:MOST_CHECKS]
     return {
         "task": printable(task, TASK_LIMIT),
+        "facts": [[one_line(name, 100), printable(value, FACT_LIMIT)] for name, value in fact_rows(facts_of(case))],
         "checks": {printable(point.id, 200): printable(check_text(point), CHECK_LIMIT) for point in points},
     }

@@ -120,6 +120,7 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "images": pictures,
         "full": draft.full,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
+        "given": _given(transcript),
         "final": draft.pictures(transcript.images),
         "captions": captions(transcript.images, transcript.attributes),
         "stop": _stop_words(transcript),
@@ -129,6 +130,11 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "replay": f"viva replay {quoted(f'{stored.folder}#{stored.id}')}",
         "printed": [[one_line(name, 20), printable(text, TEXT_LIMIT)] for name, text in transcript.printed.items()],
     }
+
+
+def _given(transcript: Transcript) -> str | None:
+    """Return the turns that the case gave; None if there are none."""
+    return "\n\n".join(f"{turn.role}: {printable(turn.content, TEXT_LIMIT)}" for turn in transcript.given) or None
 
 
 def _stop_words(transcript: Transcript) -> str:

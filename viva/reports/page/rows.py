@@ -135,7 +135,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
                 chosen.rows[place] = str(entry.folder), record.id, _row(place, record, journals.threshold)
             if several:
                 trends.add(record)
-            yield record
+            yield journals.grouped(entry)
 
     figures = summarize(passing(), journals.threshold, absent=journals.absent(), truths=journals.truths)
     for place, run in enumerate(journals.unfinished(), outcomes.total()):

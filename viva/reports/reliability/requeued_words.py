@@ -14,5 +14,5 @@ def requeued_lines(figures: Figures) -> Iterator[str]:
         counts = " and counted against the agent" if group.outcome.counts else ""
         yield (
             f"{counted(group.runs, 'run')} first ended as {group.outcome.value}{counts}; the user had "
-            f"{'it' if group.runs == 1 else 'them'} done again, and only the last attempt is in the figures"
+            f"{'it' if group.runs == 1 else 'them'} repeated, and only the last attempt is in the figures"
         )

@@ -110,7 +110,7 @@ class Pauses:
         if not self._is_paused():
             return
         if not self._waiting:
-            self._note(f"paused: no further run begins. To go on: viva resume {self._folder}")
+            self._note(f"paused: no further run starts. To continue: viva resume {self._folder}")
         self._waiting += 1
         try:
             while self._is_paused():  # noqa: ASYNC110 - by another process

@@ -1,4 +1,4 @@
-"""Has runs done again that ended with an error, and keeps how they ended first.
+"""Has runs repeated that ended with an error, and keeps their first outcome.
 
 A line in the journal says so. It counts only after a record with one of these outcomes, of the same attempt: what was
 scored cannot be done again. The process that works on the journal reads such lines when its other runs are done.
@@ -97,7 +97,7 @@ def _check(
         if state.outcome in outcomes or state.again:
             continue
         if state.outcome is None:
-            raise SetupError(f"the run {name} has not ended; viva suite --resume {folder} goes on with it.")
+            raise SetupError(f"the run {name} has not ended; viva suite --resume {folder} continues it.")
         ended = state.outcome.value
         if state.outcome in OUTCOMES:
             raise SetupError(f"the run {name} ended as {ended}: add --outcome {ended}.")

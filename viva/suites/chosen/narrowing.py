@@ -11,6 +11,7 @@ from typing import Any
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.subscribers import RunHeader
+from viva.filters.columns import refuse_unknown_columns
 from viva.filters.earlier import EarlierFailures, EarlierState, read_failures, read_state
 from viva.filters.expression import Expression
 from viva.filters.fields import PLANNED, FilterContext
@@ -25,8 +26,6 @@ from viva.suites.chosen.git_changes import changed_files
 from viva.suites.chosen.sources import agent_digest, agent_folders, agent_sources, case_sources, files_below
 from viva.suites.plan import find_plan_cases, planned_runs, specs_of
 from viva.suites.request import SuiteRequest
-
-CASE_PARTS = ("metadata", "row")
 
 
 class NothingChosen(Exception):
@@ -124,8 +123,9 @@ def planned_record(header: RunHeader, case: Case) -> RunRecord:
 
 def _by_expression(expression: Expression, cases: Sequence[Case]) -> Matches:
     parts: dict[str, Mapping[str, Any]] = {
-        case.name: {part: getattr(case, part, None) or {} for part in CASE_PARTS} for case in cases
+        case.name: {"metadata": case.metadata, "row": case.columns} for case in cases
     }
+    refuse_unknown_columns(expression, {column for case in cases for column in case.columns})
     return matcher(expression, FilterContext(case_of=lambda record: parts[record.subject]))
 
 

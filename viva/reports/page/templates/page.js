@@ -9,6 +9,7 @@
   const MOST_GOOD = 6;
   const SHORT_CHECK = 14;
   const SHORT_TASK = 700;
+  const SHORT_FACTS = 8;
   const byId = (id) => document.getElementById(id);
   const overview = byId("overview");
   const view = byId("run");
@@ -66,7 +67,7 @@
   // The task and the checks stand on the page once for all runs of a case.
   const paperOf = (data) => {
     const block = data.paper === null ? null : byId("k" + data.paper);
-    return block ? JSON.parse(block.textContent) : { task: "", checks: {} };
+    return block ? JSON.parse(block.textContent) : { task: "", facts: [], checks: {} };
   };
   const caseOf = (row) => row.cells[0].textContent.trim();
   const names = new Set(rows.map(caseOf));
@@ -399,8 +400,10 @@
       view.append(el("p", { class: "note" }, "This conversation is left out to limit the size of the page. viva replay shows it."));
     } else {
       const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
-      const task = paperOf(data).task;
+      const { task, facts: ofCase } = paperOf(data);
       if (task) view.append(el("details", { class: "task", open: task.length <= SHORT_TASK }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, task)));
+      if (ofCase.length) view.append(el("details", { class: "facts", open: ofCase.length <= SHORT_FACTS }, el("summary", {}, "The case"),
+        el("dl", {}, ofCase.map(([name, fact]) => [el("dt", { dir: "auto" }, name), el("dd", { dir: "auto" }, fact)]))));
       view.append(el("details", { class: "facts" }, el("summary", {}, "Setup"), facts));
       view.append(el("p", { class: "note" }, "Print this run: ", el("code", { class: "command" }, data.replay)));
       if (data.files.length) view.append(el("details", { class: "facts files" }, el("summary", {}, "Files that the agent left"),
@@ -409,6 +412,7 @@
       view.append(...insightsOf(data));
       const beside = data.rounds.some((round) => round.notes.length);
       view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
+        data.given ? el("details", { class: "facts" }, el("summary", {}, "Given by the case, before the exam"), el("div", { class: "text", dir: "auto" }, data.given)) : null,
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
         data.rounds.some((round) => (round.steps || []).length > 1)
           ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,

@@ -1,0 +1,1 @@
+"""Cases that a Python program makes: the short forms of a case file, checked as those of files are."""

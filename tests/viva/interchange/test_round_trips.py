@@ -1,0 +1,260 @@
+"""What is exported of an import is its source again, up to what the reports name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import viva
+from tests.viva.interchange.imports import all_cases
+from tests.viva.interchange.test_verdicts import VERDICTS
+from viva.errors import SetupError
+from viva.interchange.exporting import exported
+
+PLATFORMS: dict[str, list[dict[str, Any]]] = {
+    "rows": [
+        {"id": "a", "input": "2 + 2?", "expected": "4", "metadata": {"level": 1}, "tags": ["sums"], "source": "book"},
+        {"id": "b", "input": ["Hi.", "Bye."], "expected": ["Bye.", "See you."], "metadata": {}, "tags": []},
+    ],
+    "langsmith": [
+        {
+            "id": "7c1",
+            "inputs": {"question": "What does a ticket to Oslo cost?"},
+            "outputs": {"answer": "320 euros", "currency": "EUR"},
+            "metadata": {"level": 2},
+            "split": "base",
+            "created_at": "2026-01-05T10:00:00Z",
+            "source_run_id": "r-1",
+        },
+        {
+            "id": "7c2",
+            "inputs": {
+                "messages": [
+                    {"role": "system", "content": "You sell tickets."},
+                    {"role": "user", "content": "Hi."},
+                    {"role": "assistant", "content": "Hello."},
+                    {"role": "user", "content": "To Oslo?"},
+                ]
+            },
+            "outputs": {"answer": ["320 euros", "EUR 320"]},
+        },
+    ],
+    "langfuse": [
+        {
+            "id": "item-1",
+            "input": "Cancel order 7",
+            "expectedOutput": {"answer": "Order 7 is cancelled", "order": "7"},
+            "metadata": {"team": "shop"},
+            "sourceTraceId": "t-1",
+            "status": "ACTIVE",
+        }
+    ],
+    "mlflow": [
+        {
+            "inputs": {
+                "goal": "Get a refund for order 7",
+                "persona": "An impatient customer",
+                "simulation_guidelines": "Ask for the price first.",
+                "context": {"user_id": "u1"},
+            },
+            "expectations": {"expected_facts": ["It takes three days", "It is 20 euros"], "guidelines": ["Be polite."]},
+            "tags": {"team": "shop"},
+            "dataset_record_id": "dr-1",
+        },
+        {
+            "inputs": {"question": "When?"},
+            "expectations": {"expected_response": "At noon"},
+            "tags": {"team": "shop"},
+            "dataset_record_id": "dr-2",
+        },
+    ],
+    "braintrust": [
+        {
+            "id": "b1",
+            "input": "2 + 2?",
+            "expected": "4",
+            "metadata": {"grade": "easy"},
+            "tags": ["maths"],
+            "_xact_id": "9",
+        }
+    ],
+    "datadog": [
+        {"id": "d", "input_data": {"question": "Hi?"}, "expected_output": "Hello", "metadata": {"a": 1}, "tags": ["x"]}
+    ],
+}
+
+
+def round_trip(tmp_path: Path, rows: Any, to: str, suffix: str = ".jsonl", **options: Any) -> list[Any]:
+    """Import rows, and export what came of them to the same format."""
+    source = tmp_path / "source.json"
+    source.write_text(json.dumps(rows))
+    viva.import_cases(source, tmp_path / "out", **options)
+    viva.export_cases(tmp_path / "out", tmp_path / f"back{suffix}", format=to, **options)
+    return [json.loads(line) for line in (tmp_path / f"back{suffix}").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_rows_of_a_platform_come_back(platform: str, tmp_path: Path) -> None:
+    rows = PLATFORMS[platform]
+    back = {json.dumps(row, sort_keys=True) for row in round_trip(tmp_path, rows, platform)}
+    # Empty values are nothing to import, and MLflow's records have an id in another column.
+    assert back == {json.dumps({k: v for k, v in row.items() if v not in ([], {})}, sort_keys=True) for row in rows}
+
+
+def test_rows_of_any_shape_come_back_by_the_map_that_imported_them(tmp_path: Path) -> None:
+    rows = [{"q": {"text": "Why?"}, "gold": "Because.", "key": "k1", "info": {"a": 1}, "level": 3}]
+    mapping = {"input": "q.text", "expected": "gold", "name": "key", "metadata": "info"}
+    assert round_trip(tmp_path, rows, "rows", mapping=mapping) == rows
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(str.strip)
+ROWS = st.fixed_dictionaries(
+    {
+        "id": st.from_regex(r"[a-z]{1,8}", fullmatch=True),
+        "input": TEXT,
+        "expected": TEXT.filter(lambda text: text[0] not in "[{"),
+    },
+    optional={
+        "metadata": st.dictionaries(TEXT, st.integers() | TEXT | st.booleans(), min_size=1, max_size=3),
+        "tags": st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=3, unique=True),
+        "level": st.integers() | TEXT | st.lists(TEXT, min_size=1, max_size=2),
+    },
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=st.lists(ROWS, min_size=1, max_size=4, unique_by=lambda row: row["id"]))
+def test_whatever_rows_say_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
+    back = round_trip(tmp_path_factory.mktemp("rows"), rows, "braintrust")
+    assert sorted(back, key=lambda row: str(row["id"])) == sorted(rows, key=lambda row: str(row["id"]))
+
+
+def test_a_table_comes_back_as_a_table(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('id,input,expected,tags,level\na,"Hi, you?",Hello,"[""x"", ""y""]",2\n')
+    viva.import_cases(tmp_path / "rows.csv", tmp_path / "out")
+    viva.export_cases(tmp_path / "out", tmp_path / "back.csv", format="rows")
+    assert (tmp_path / "back.csv").read_text() == (tmp_path / "rows.csv").read_text()
+
+
+def promptfoo(tmp_path: Path, config: dict[str, Any], name: str = "out") -> dict[str, Any]:
+    """Import a configuration, and export what came of it."""
+    source = tmp_path / f"promptfooconfig-{name}.yaml"
+    source.write_text(yaml.safe_dump(config, sort_keys=False))
+    viva.import_cases(source, tmp_path / name, format="promptfoo")
+    viva.export_cases(tmp_path / name, tmp_path / f"{name}.yaml", format="promptfoo")
+    return dict(yaml.safe_load((tmp_path / f"{name}.yaml").read_text()))
+
+
+ASSERTIONS = [
+    {**assertion, "type": prefix + assertion["type"]}
+    for prefix in ("", "not-")
+    for assertion in {json.dumps(given): given for _, given, _ in VERDICTS}.values()
+    if assertion["type"] not in ("python", "is-xml", "contains-xml")
+] + [
+    {"type": "cost", "threshold": 0.01},
+    {"type": "llm-rubric", "value": "The answer is polite."},
+    {"type": "not-llm-rubric", "value": "The answer is rude."},
+    {"type": "factuality", "value": "Oslo is in Norway."},
+    {"type": "answer-relevance"},
+    {"type": "similar", "value": "320 euros"},
+    {"type": "trajectory:goal-success", "value": "A ticket is booked"},
+    {"type": "assert-set", "assert": [{"type": "contains", "value": "a"}, {"type": "is-json", "weight": 3.0}]},
+    {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "contains", "value": "a"}, {"type": "is-json"}]},
+]
+SAME = {
+    "contains-any": lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value,
+    "contains": str,
+    "trajectory:tool-used": lambda value: value,
+}
+
+
+def plain(assertion: dict[str, Any]) -> dict[str, Any]:
+    """An assertion in the form in which it is exported: lists for texts with commas, limits for their defaults."""
+    kind = assertion["type"].removeprefix("not-")
+    made = dict(assertion)
+    if kind in SAME:
+        made["value"] = SAME[kind](made["value"])
+    if kind == "levenshtein":
+        made["threshold"] = made.get("threshold", 5)
+    if isinstance(made.get("value"), dict) and made["value"].get("max") == 1 and kind == "trajectory:tool-used":
+        made["value"] = {**made["value"], "min": 1}
+    return made
+
+
+@pytest.mark.parametrize("assertion", ASSERTIONS, ids=lambda given: given["type"])
+def test_assertions_come_back(assertion: dict[str, Any], tmp_path: Path) -> None:
+    config = {
+        "prompts": ["{{message}}"],
+        "providers": ["x"],
+        "tests": [{"vars": {"message": "Hi"}, "assert": [assertion]}],
+    }
+    (test,) = promptfoo(tmp_path, config)["tests"]
+    assert [plain(each) for each in test.get("assert", [])] == [plain(assertion)]
+
+
+def test_a_configuration_comes_back(tmp_path: Path) -> None:
+    begun = [{"role": "system", "content": "You sell tickets."}, {"role": "user", "content": 'Say "hi"'}]
+    config = {
+        "prompts": [
+            {"label": "message", "raw": "{{message}}"},
+            {"label": "chat", "raw": json.dumps(begun)},
+        ],
+        "providers": [],
+        "tests": [
+            {
+                "description": "price",
+                "vars": {"message": "What does it cost?", "city": "Oslo"},
+                "prompts": ["message"],
+                "assert": [{"type": "contains", "value": "320", "weight": 2.0, "metric": "facts"}],
+                "threshold": 0.5,
+                "metadata": {"team": "shop", "tags": ["smoke"]},
+            },
+            {"description": "chat", "prompts": ["chat"], "assert": [{"type": "is-json"}]},
+            {
+                "description": "bargain",
+                "provider": {"id": "promptfoo:simulated-user", "config": {"instructions": "Buy it.", "maxTurns": 4}},
+                "vars": {"initialMessages": [{"role": "user", "content": "Hello."}]},
+                "assert": [{"type": "llm-rubric", "value": "The price is lower."}],
+            },
+        ],
+    }
+    back = promptfoo(tmp_path, config)
+    assert back == config
+    assert promptfoo(tmp_path, back, "again") == back
+
+
+def test_what_cannot_come_back_is_named(tmp_path: Path) -> None:
+    points: list[Any] = [
+        {"check": {"file": "out.txt"}},
+        {"check": {"contains": "x", "over": "any_round"}},
+        {"score_point": "It adds up.", "eval_code": "assert True"},
+    ]
+    case = {"script": ["One.", "Two."], "background": "Oslo is cold.", "scoring_points": [*points, "It is polite."]}
+    (tmp_path / "case").mkdir()
+    (tmp_path / "case" / "case.yaml").write_text(yaml.safe_dump(case))
+    report = viva.export_cases(tmp_path / "case", tmp_path / "out.yaml", format="promptfoo")
+    named = " ".join(each.path for each in report.reported)
+    for part in ("script[1]", "background", *(f"scoring_points[{number}]" for number in range(3))):
+        assert part in named
+    assert "scoring_points[3]" not in named
+
+
+def test_an_export_needs_cases_a_format_and_a_new_file(tmp_path: Path) -> None:
+    source = tmp_path / "rows.json"
+    source.write_text('[{"input": "Hi", "expected": "Hello", "tags": ["a"]}]')
+    viva.import_cases(source, tmp_path / "out")
+    cases = all_cases(tmp_path / "out")
+    with pytest.raises(SetupError, match="exists already"):
+        viva.export_cases(cases, source, format="rows")
+    with pytest.raises(SetupError, match="did you mean 'promptfoo'"):
+        viva.export_cases(cases, tmp_path / "x", format="promptfo")
+    with pytest.raises(SetupError, match="no cases with the tag b"):
+        viva.export_cases(cases, tmp_path / "x", format="rows", tags=["b"])
+    with pytest.raises(SetupError, match="--map is for rows"):
+        exported(cases, "promptfoo", mapping={"input": "q"})
