@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.util
 import json
 import marshal
 import sys
+from collections.abc import Mapping
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -44,11 +45,16 @@ def boot_script() -> str:
 
 
 @cache
+def _files() -> Mapping[str, Path]:
+    """Return the file of each module, by the module's name."""
+    analysis = {f"viva.cases.check_code.{name}": CHECK_CODE / f"{name}.py" for name in _ANALYSIS}
+    return analysis | {f"viva.sandbox.inside.{name}": INSIDE / f"{name}.py" for name in _MODULES}
+
+
+@cache
 def _modules() -> tuple[tuple[str, str], ...]:
     packages = ("viva", "viva.cases", "viva.cases.check_code", "viva.sandbox", "viva.sandbox.inside")
-    analysis = [(f"viva.cases.check_code.{name}", (CHECK_CODE / f"{name}.py").read_text()) for name in _ANALYSIS]
-    inside = [(f"viva.sandbox.inside.{name}", (INSIDE / f"{name}.py").read_text()) for name in _MODULES]
-    return (*((name, "") for name in packages), *analysis, *inside)
+    return (*((name, "") for name in packages), *((name, file.read_text()) for name, file in _files().items()))
 
 
 @cache
@@ -63,10 +69,9 @@ def _code() -> bytes:
 
 
 def _code_of(name: str) -> CodeType:
-    spec = importlib.util.find_spec(name)
-    assert spec is not None
-    assert isinstance(spec.loader, importlib.abc.InspectLoader)
-    code = spec.loader.get_code(name)
+    # Not by the loader that would import the module: pytest has one of its own for an installed Viva, which
+    # rewrites assertions and cannot say what it compiles.
+    code = SourceFileLoader(name, str(_files()[name])).get_code(name)
     assert code is not None
     return _renamed(code, f"<viva {name.rpartition('.')[2]}>")
 
