@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import viva
+from tests.examples import examples
 from tests.viva.conftest import Desk
 from tests.viva.interchange.imports import all_cases
 from tests.viva.interchange.test_export import normal
@@ -131,7 +132,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=4, unique_by=lambda row: row["id"]))
 def test_whatever_rows_say_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     back = round_trip(tmp_path_factory.mktemp("rows"), rows, "braintrust")
