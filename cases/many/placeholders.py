@@ -21,6 +21,17 @@ FIXED = ("version", "app_dir", "dependencies", "pre_command", "verbose", "mcp", 
 """The keys of a case that no row can set: they say what runs on this machine, and where."""
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,200}?)[ \t]*\}\}")
 _STAND_IN = "viva_column_value"
+_WHOLE_POINT = "the whole point"
+"""Stands for a point that is nothing but a placeholder, until it is known whether its value is a statement."""
+_NUMBERS = (
+    "weight", "threshold", "max_rounds", "timeout", "round", "number", "tolerance", "percent", "min", "max", "words",
+    "steps", "step", "times", "patience", "at_least", "distance_at_most",
+    "rounds_at_most", "seconds_at_most", "cost_at_most",
+)  # fmt: skip
+"""The keys of a case and of its checks whose value, if it is no mapping, is a number."""
+_OF_DATA = ("metadata", "config_var", "state", "arguments", "schema")
+"""The keys of mappings whose own keys mean nothing to Viva."""
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,30})(?P<rest>(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?)")
 
 Path = tuple[str | int, ...]
 
@@ -84,17 +95,36 @@ def with_ids(points: Any) -> Any:
     return _named(points, seen) if isinstance(points, list) else points
 
 
+def whole_points(points: Any) -> Any:
+    """Return the scoring points of a row with those unpacked that are nothing but the value of a column."""
+    if not isinstance(points, list):
+        return points
+    return [_whole_point(each) if isinstance(each, dict) else each for each in points]
+
+
+def _whole_point(point: dict[Any, Any]) -> Any:
+    if isinstance(point.get("points"), list):
+        return {**point, "points": whole_points(point["points"])}
+    if _WHOLE_POINT not in point:
+        return point
+    value, named = point[_WHOLE_POINT], {"id": point["id"]}
+    if isinstance(value, dict):
+        return {**named, **value}
+    return {**named, "score_point": value} if isinstance(value, str) else value
+
+
 def _named(points: list[Any], seen: Counter[str]) -> list[Any]:
     found = []
     for point in points:
-        whole = {"score_point": point} if isinstance(point, str) and not _PLACEHOLDER.fullmatch(point) else point
+        key = _WHOLE_POINT if isinstance(point, str) and _PLACEHOLDER.fullmatch(point.strip()) else "score_point"
+        whole = {key: point} if isinstance(point, str) else point
         if not isinstance(whole, dict):
             found.append(point)
             continue
         each: dict[Any, Any] = dict(whole)
         if isinstance(inner := each.get("points"), list):
             each["points"] = _named(inner, seen)
-        own = {key: each[key] for key in ("score_point", "check") if each.get(key) is not None}
+        own = {key: each[key] for key in (_WHOLE_POINT, "score_point", "check") if each.get(key) is not None}
         if each.get("id") is None and any(True for _ in names_in(own)):
             words = json.dumps(own, sort_keys=True, default=str)
             digest = hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
@@ -116,8 +146,25 @@ def _text(text: str, row: Mapping[str, Any], path: Path) -> Any:
     if path and path[-1] == CODE:
         return _PLACEHOLDER.sub(lambda match: repr(_value(match[1], row, path)), text)
     if (whole := _PLACEHOLDER.fullmatch(text.strip())) is not None:
-        return _value(whole[1], row, path)
+        value = _value(whole[1], row, path)
+        return _number_of(value) if isinstance(value, str) and _is_number_at(path) else value
     return _PLACEHOLDER.sub(lambda match: _in_text(match[1], row, path), text)
+
+
+def _is_number_at(path: Path) -> bool:
+    """Return whether only a number can stand at a place of a case, so that a text of a CSV file must mean one."""
+    keys = [each for each in path if isinstance(each, str)]
+    if not keys or any(each in _OF_DATA for each in keys) or ("json" in keys and "equals" in keys):
+        return False
+    return keys[-1] in _NUMBERS or keys[-2:] == ["number", "equals"]
+
+
+def _number_of(text: str) -> Any:
+    """Return the number that a text is; any other text stays, for the reader of cases to report."""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        return text
+    return float(text) if found["rest"] else int(text)
 
 
 def _in_text(name: str, row: Mapping[str, Any], path: Path) -> str:

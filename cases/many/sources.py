@@ -10,7 +10,7 @@ from typing import Any
 
 from viva.cases.data_files import data_file_fault
 from viva.cases.errors import CaseError, Mistake
-from viva.cases.many.placeholders import FIXED, RowMistake, code_mistakes, filled, names_in, with_ids
+from viva.cases.many.placeholders import FIXED, RowMistake, code_mistakes, filled, names_in, whole_points, with_ids
 from viva.cases.many.references import Reference, base_name, joined
 from viva.cases.many.rows import FamilyRow, read_rows
 from viva.cases.many.rows import with_ids as rows_with_ids
@@ -168,6 +168,7 @@ class SourcesReader(PlainReader):
                 if wrong == MOST_WRONG_ROWS:
                     return
                 continue
+            content["scoring_points"] = whole_points(content["scoring_points"])
             name = f"{template.name}[{row.id}]"
             yield replace(template, name=name, data=content, row=row.id, columns=row.columns)
 

@@ -84,6 +84,54 @@ def test_a_point_is_the_same_in_each_row(folder: Path) -> None:
     assert len(set(rome)) == 3
 
 
+def test_a_point_that_is_a_column_is_the_same_in_each_row_too(folder: Path) -> None:
+    points = ["{{ judge }}", {"score_point": "It is right.", "points": ["{{ judge }}", "{{ own }}"]}]
+    (folder / "case.yaml").write_text(json.dumps({"for_each": "a.jsonl", "script": ["Hi."], "scoring_points": points}))
+    rows = [
+        {"id": "1", "judge": "It asks.", "own": {"check": {"contains": "a"}, "weight": 3}},
+        {"id": "2", "judge": "It greets.", "own": {"check": {"words": 2}, "id": "mine"}},
+    ]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    first, second = (case.scoring_points for case in load_cases(folder))
+    assert [point.score_point for point in first[:2]] == ["It asks."] * 2
+    assert [point.id for point in first[:2]] == [point.id for point in second[:2]]
+    assert (first[2].check, first[2].weight, second[2].id) == ({"contains": "a"}, first[1].weight * 3, "mine")
+
+
+def test_a_text_of_a_csv_file_is_a_number_where_only_a_number_can_stand(folder: Path) -> None:
+    (folder / "rows.csv").write_text("id,price,most,share,bad\na,40,3,0.5,x\n")
+    case = """\
+for_each: rows.csv
+max_rounds: "{{ most }}"
+threshold: "{{ share }}"
+script: ["Say {{ price }}.", "Thanks."]
+metadata: {number: "{{ price }}"}
+scoring_points:
+  - {check: {number: "{{ price }}"}, weight: "{{ share }}"}
+  - check: {number: {equals: "{{ price }}", tolerance: "{{ share }}"}}
+  - check: {not: {words: {max: "{{ most }}"}}, over: {round: "{{ most }}"}}
+  - check: {equals: "{{ price }}"}
+  - check: {json: {path: max, equals: {max: "{{ price }}"}}}
+  - check: {tool_called: {name: book, arguments: {number: "{{ price }}"}, times: "{{ most }}"}}
+"""
+    (folder / "case.yaml").write_text(case)
+    (loaded,) = load_cases(folder)
+    assert (loaded.max_rounds, loaded.threshold, loaded.metadata) == (3, 0.5, {"number": "40"})
+    assert loaded.scoring_points[0].weight == 0.5
+    assert [point.check for point in loaded.scoring_points] == [
+        {"number": 40},
+        {"number": {"equals": 40, "tolerance": 0.5}},
+        {"not": {"words": {"max": 3}}, "over": {"round": 3}},
+        {"equals": "40"},
+        {"json": {"path": "max", "equals": {"max": "40"}}},
+        {"tool_called": {"name": "book", "arguments": {"number": "40"}, "times": 3}},
+    ]
+    (folder / "case.yaml").write_text(case.replace('number: "{{ price }}"}, w', 'number: "{{ bad }}"}, w'))
+    (told,) = mistakes_of(folder / "case.yaml")
+    assert "number must be a number" in told
+    assert "'x' (row 'a')" in told
+
+
 def test_a_row_keeps_name_and_hash_when_rows_are_added_and_moved(folder: Path) -> None:
     before = {case.name: case.hash for case in load_cases(folder)}
     (folder / "rows.csv").write_text("id,city,price,says\nnice,Nice,5,five\noslo,Oslo,90,ninety\nrome,Rome,40,forty\n")
