@@ -114,25 +114,34 @@ class PlainReader:
         """Read a mapping of data that JSON can hold."""
         return self.json_mapping(self.data.get(key), key)
 
-    def json_mapping(self, value: Any, *path: str | int) -> dict[str, Any]:
-        """Return a mapping as JSON would hold it: dates become text; an empty one where it is missing or wrong."""
+    def json_mapping(self, value: Any, *path: str | int, most_levels: int = 100) -> dict[str, Any]:
+        """Return a mapping as JSON would hold it: dates become text; an empty one where it is missing or wrong.
+
+        Args:
+            value: The mapping.
+            path: Where it stands.
+            most_levels: Maximum depth of its values.
+        """
         if value is None:
             return {}
         if not isinstance(value, dict):
             self.add_mistake(f"{path[-1]} must be a mapping, not {describe(value)}", *path)
             return {}
-        plain: dict[str, Any] = self._json_data(value, path)
+        plain: dict[str, Any] = self._json_data(value, path, most_levels)
         return plain
 
-    def _json_data(self, value: Any, path: tuple[str | int, ...]) -> Any:
+    def _json_data(self, value: Any, path: tuple[str | int, ...], levels: int) -> Any:
+        if levels < 0:
+            self.add_mistake(f"{path[0]} is nested too deeply", *path)
+            return None
         if isinstance(value, dict):
             for name in value:
                 if not isinstance(name, str):
                     words = f"a key of {path[0]} must be text, not {describe(name)}; put it in quotes"
                     self.add_mistake(words, *path, str(name))
-            return {str(name): self._json_data(each, (*path, str(name))) for name, each in value.items()}
+            return {str(name): self._json_data(each, (*path, str(name)), levels - 1) for name, each in value.items()}
         if isinstance(value, list | tuple):
-            return [self._json_data(each, (*path, index)) for index, each in enumerate(value)]
+            return [self._json_data(each, (*path, index), levels - 1) for index, each in enumerate(value)]
         if isinstance(value, date):
             return value.isoformat()
         sound = value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value))

@@ -29,6 +29,11 @@ _NUMBERS = (
     "rounds_at_most", "seconds_at_most", "cost_at_most",
 )  # fmt: skip
 """The keys of a case and of its checks whose value, if it is no mapping, is a number."""
+_TEXTS = (
+    "task_description", "script", "say", "if_agent_says", "opening", "background", "insist", "tags", "score_point",
+    "contains", "not_contains", "starts_with", "ends_with", "regex", "pattern", "similar", "to", "text",
+)  # fmt: skip
+"""The keys of a case and of its checks whose value, if it is no mapping, is a text or a list of texts."""
 _OF_DATA = ("metadata", "config_var", "state", "arguments", "schema")
 """The keys of mappings whose own keys mean nothing to Viva."""
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,30})(?P<rest>(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?)")
@@ -55,6 +60,19 @@ def names_in(value: Any, path: Path = ()) -> Iterator[tuple[str, Path]]:
     elif isinstance(value, list):
         for index, each in enumerate(value):
             yield from names_in(each, (*path, index))
+
+
+def key_mistakes(value: Any, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    """Yield the keys that hold a placeholder, which would stay as it is."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(key, str) and (found := _PLACEHOLDER.search(key)) is not None:
+                words = f"{found[0]} is in a key, and only values are replaced; a column may hold the whole mapping"
+                yield words, (*path, key)
+            yield from key_mistakes(each, (*path, str(key)))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from key_mistakes(each, (*path, index))
 
 
 def code_mistakes(data: Mapping[Any, Any]) -> Iterator[tuple[str, Path]]:
@@ -147,16 +165,21 @@ def _text(text: str, row: Mapping[str, Any], path: Path) -> Any:
         return _PLACEHOLDER.sub(lambda match: repr(_value(match[1], row, path)), text)
     if (whole := _PLACEHOLDER.fullmatch(text.strip())) is not None:
         value = _value(whole[1], row, path)
-        return _number_of(value) if isinstance(value, str) and _is_number_at(path) else value
+        return _fitted(value, path)
     return _PLACEHOLDER.sub(lambda match: _in_text(match[1], row, path), text)
 
 
-def _is_number_at(path: Path) -> bool:
-    """Return whether only a number can stand at a place of a case, so that a text of a CSV file must mean one."""
+def _fitted(value: Any, path: Path) -> Any:
+    """Return a value as the text or the number that alone can stand at a place of a case."""
     keys = [each for each in path if isinstance(each, str)]
     if not keys or any(each in _OF_DATA for each in keys) or ("json" in keys and "equals" in keys):
-        return False
-    return keys[-1] in _NUMBERS or keys[-2:] == ["number", "equals"]
+        return value
+    is_number = keys[-1] in _NUMBERS or keys[-2:] == ["number", "equals"]
+    if isinstance(value, str):
+        return _number_of(value) if is_number else value
+    # What `contains` finds all or any of.
+    is_text = keys[-1] in _TEXTS or keys[-1] == "equals" or keys[-2:] in (["contains", "all"], ["contains", "any"])
+    return json.dumps(value) if is_text and not is_number and isinstance(value, bool | int | float) else value
 
 
 def _number_of(text: str) -> Any:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from viva.cases.errors import CaseError, Mistake
+from viva.cases.plain_fields import PlainReader
 from viva.cases.text import describe
-from viva.cases.yaml_lines import read_yaml
+from viva.cases.yaml_lines import LineNumbers, read_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ROWS = 100_000
 MAX_ID = 200
 """Maximum number of characters of an id."""
+MAX_LEVELS = 40
+"""Maximum depth of the values of a row."""
 ID = "id"
 """The column with the ids of rows."""
 DIGITS = 12
@@ -65,7 +68,7 @@ def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[Famil
             raise CaseError(
                 where, [Mistake(f"a row is a mapping of columns to values; this is {describe(value)}", line)]
             )
-        rows.append((value, line))
+        rows.append((_as_json_holds(where, value, line), line))
     if not rows:
         raise CaseError(where, ["there are no rows"])
     has_ids = any(ID in row for row, _ in rows)
@@ -87,6 +90,19 @@ def with_ids(where: Path, found: Iterator[tuple[Any, int | None]]) -> list[Famil
             where, [*mistakes[:20], *([f"further mistakes: {len(mistakes) - 20}"] if mistakes[20:] else [])]
         )
     return list(made.values())
+
+
+def _as_json_holds(where: Path, row: dict[str, Any], line: int | None) -> dict[str, Any]:
+    """Return a row as a journal can hold it: dates become text.
+
+    Raises:
+        CaseError: JSON cannot hold a value, or it is nested too deeply.
+    """
+    reader = PlainReader(row, LineNumbers())
+    plain = reader.json_mapping(row, "row", most_levels=MAX_LEVELS)
+    if reader.mistakes:
+        raise CaseError(where, [Mistake(each.message, line) for each in reader.mistakes[:20]])
+    return plain
 
 
 def _id_of(row: dict[str, Any]) -> tuple[str | None, str]:

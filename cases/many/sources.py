@@ -10,7 +10,16 @@ from typing import Any
 
 from viva.cases.data_files import data_file_fault
 from viva.cases.errors import CaseError, Mistake
-from viva.cases.many.placeholders import FIXED, RowMistake, code_mistakes, filled, names_in, whole_points, with_ids
+from viva.cases.many.placeholders import (
+    FIXED,
+    RowMistake,
+    code_mistakes,
+    filled,
+    key_mistakes,
+    names_in,
+    whole_points,
+    with_ids,
+)
 from viva.cases.many.references import Reference, base_name, joined
 from viva.cases.many.rows import FamilyRow, read_rows
 from viva.cases.many.rows import with_ids as rows_with_ids
@@ -205,7 +214,7 @@ class SourcesReader(PlainReader):
                 self._note(words, lines, path)
             elif name not in columns:
                 self._note(f"no row has a column {name!r}; {nearest(name, columns)}", lines, path)
-        for words, path in code_mistakes(own):
+        for words, path in (*key_mistakes(own), *code_mistakes(own)):
             self._note(words, lines, path)
         return len(self.mistakes) == before
 

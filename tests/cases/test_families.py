@@ -132,6 +132,66 @@ scoring_points:
     assert "'x' (row 'a')" in told
 
 
+def test_a_number_of_a_row_is_text_where_only_text_can_stand(folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"id": "a", "price": 40, "sure": true, "day": "2026-05-01"}')
+    case = """\
+for_each: a.jsonl
+task_description: "{{ price }}"
+script: ["{{ price }}", {say: "{{ sure }}"}]
+metadata: {text: "{{ price }}"}
+scoring_points:
+  - check: {contains: "{{ price }}"}
+  - check: {not: {contains: {any: ["{{ price }}", "{{ sure }}"]}}}
+  - check: {file: {path: a.txt, equals: "{{ price }}"}}
+  - check: {json: {path: a, equals: "{{ price }}"}}
+  - score_point: "{{ price }}"
+"""
+    (folder / "case.yaml").write_text(case)
+    (loaded,) = load_cases(folder)
+    assert (loaded.task_description, loaded.metadata) == ("40", {"text": 40})
+    assert [line.say for line in loaded.script or ()] == ["40", "true"]
+    assert [point.check for point in loaded.scoring_points[:4]] == [
+        {"contains": "40"},
+        {"not": {"contains": {"any": ["40", "true"]}}},
+        {"file": {"path": "a.txt", "equals": "40"}},
+        {"json": {"path": "a", "equals": 40}},
+    ]
+    assert loaded.scoring_points[4].score_point == "40"
+
+
+def test_a_date_of_a_row_is_text(folder: Path) -> None:
+    rows = "- {id: 2026-05-01, city: 2026-05-02, says: 'a', price: 1}\n"
+    (case,) = with_rows(folder, "rows.yaml", rows)
+    assert case.name == "trips[2026-05-01]"
+    assert case.task_description == "Ask for a trip to 2026-05-02."
+    assert "city=2026-05-02" in case.tags
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("a.jsonl", "1e400", "row.price is inf, which JSON cannot hold; put it in quotes"),
+        ("a.json", "[-1e400]", "row.price.0 is -inf, which JSON cannot hold; put it in quotes"),
+        ("a.yaml", ".nan", "row.price is nan, which JSON cannot hold; put it in quotes"),
+        ("a.yaml", "!!binary aGk=", "row.price is b'hi', which JSON cannot hold; put it in quotes"),
+        ("a.jsonl", "[" * 300 + "]" * 300, "row is nested too deeply"),
+    ],
+)
+def test_a_value_that_no_journal_can_hold_is_a_mistake(folder: Path, name: str, value: str, told: str) -> None:
+    row = f'{{"id": "a", "city": "Rome", "says": "x", "price": {value}}}'
+    with pytest.raises(CaseError) as caught:
+        with_rows(folder, name, row if name == "a.jsonl" else f"[{row}]")
+    assert [each.message for each in caught.value.mistakes] == [told]
+
+
+def test_a_column_in_a_key_is_a_mistake_because_keys_are_not_replaced(folder: Path) -> None:
+    check = {"tool_called": {"name": "book", "arguments": {"{{ city }}": 1}}}
+    case = {"for_each": "rows.csv", "script": ["Hi."], "scoring_points": [{"check": check}]}
+    (folder / "case.yaml").write_text(json.dumps(case))
+    (told,) = mistakes_of(folder / "case.yaml")
+    assert "{{ city }} is in a key" in told
+
+
 def test_a_row_keeps_name_and_hash_when_rows_are_added_and_moved(folder: Path) -> None:
     before = {case.name: case.hash for case in load_cases(folder)}
     (folder / "rows.csv").write_text("id,city,price,says\nnice,Nice,5,five\noslo,Oslo,90,ninety\nrome,Rome,40,forty\n")
