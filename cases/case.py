@@ -206,8 +206,10 @@ class Case:
         Raises:
             CaseError: the case is invalid. The error holds every mistake.
         """
-        if isinstance(self.file, str):
-            object.__setattr__(self, "file", Path(self.file))
+        if not isinstance(self.file, Path) or not isinstance(self.hash, str):
+            from viva.cases.in_python.calls import given_file
+
+            object.__setattr__(self, "file", given_file(self.name, self.file, self.hash))
         if (self.file == IN_PYTHON and not self.hash) or _has_short_forms(self):
             from viva.cases.in_python.completing import complete
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,19 @@ def test_a_made_case_is_checked_as_a_file_is(write_case: CaseMaker, change: dict
     case = replace(viva.load_case(write_case()), **change)  # type: ignore[arg-type]
     with pytest.raises(viva.CaseError, match=words):
         viva.examine(case, Parrot, sandbox="process")
+
+
+@pytest.mark.parametrize(
+    ("values", "named", "words"),
+    [
+        (("a", "Ask for tea.", ["It brings tea."]), {}, "give task_description=, script= and scoring_points= by name"),
+        (("a", "Ask for tea."), {"scoring_points": ["It brings tea."]}, "file must be the path of a YAML file"),
+        (("a",), {"script": ["Hi."], "scoring_points": ["x"], "for_each": "rows.csv"}, "make a Case of each row"),
+    ],
+)
+def test_what_is_given_for_another_field_is_a_mistake(values: Any, named: dict[str, Any], words: str) -> None:
+    with pytest.raises(viva.CaseError, match=words):
+        viva.Case(*values, **named)
 
 
 def test_two_cases_of_one_name_are_refused(write_case: CaseMaker) -> None:
