@@ -9,6 +9,7 @@ from viva.cases.case import ScoringPoint
 from viva.cases.checks.data import (
     AnyCheck,
     CheckNode,
+    CheckScope,
     CombinedCheck,
     ContainsCheck,
     EdgeCheck,
@@ -50,6 +51,22 @@ def latest_round(point: ScoringPoint) -> int:
     """Return the highest round that a point is bound to, by itself or by its check; 0 if it is bound to none."""
     over = (each.over.round for each in _nodes(_check(point)) if each.over is not None)
     return max((number for number in (point.round, *over) if number), default=0)
+
+
+def in_round(node: CheckNode, number: int | None) -> CheckNode:
+    """Return the check of a point that is bound to a round; the same one if it is bound to none, or says itself."""
+    return node if number is None or node.over is not None else CheckNode(node.check, CheckScope("round", number))
+
+
+def round_fault(node: CheckNode) -> str | None:
+    """Return why a point with this check cannot be bound to a round."""
+    if any(each.over is not None for each in _nodes(node)):
+        return "round and over both say in which round the check looks: remove one of them"
+    if isinstance(node.check, FileCheck):
+        return "round has no effect on file, which is about the files after the last round: remove it"
+    if isinstance(node.check, LimitCheck) and node.check.figure == "rounds":
+        return "round has no effect on rounds_at_most: remove it"
+    return None
 
 
 def _forbids(check: AnyCheck) -> bool:

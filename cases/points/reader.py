@@ -100,13 +100,16 @@ class PointReader(PersonReader):
             self.add_mistake(f"a scoring point is a statement, or has the keys {keys}; this is {describe(item)}", *path)
             return None
         inner = item.get("points") is not None
+        if not all(key in POINT_KEYS for key in item):
+            item = self._with_check(item, path)
         self.check_keys(item, POINT_KEYS, *path)
         for key in ("eval_code", "check", "shown", "round", "metadata"):
             if inner and item.get(key) is not None:
                 words = f"{key} has no effect on a point with points of its own: move it to one of them"
                 self.add_mistake(words, *path, key)
         weight, code = item.get("weight", 1), item.get("eval_code")
-        check, in_words = (None, None) if inner else self._check(item.get("check"), *path, "check")
+        number = None if inner else self._round(item, *path, "round")
+        check, in_words = (None, None) if inner else self._check(item.get("check"), number, *path, "check")
         statement = self._statement(item.get("score_point"), in_words, *path, "score_point")
         if not is_number(weight):
             self.add_mistake(f"weight must be a number above 0, not {describe(weight)}", *path, "weight")
@@ -123,7 +126,7 @@ class PointReader(PersonReader):
             self._given_id(item.get("id"), *path, "id"),
             self._ids_required(item.get("require"), (*path, "require")),
             None if inner else self._shown(item, *path, "shown"),
-            None if inner else self._round(item, *path, "round"),
+            number,
             {} if inner else self.json_mapping(item.get("metadata"), *path, "metadata"),
             check,
         )
@@ -150,20 +153,35 @@ class PointReader(PersonReader):
         self.add_mistake(f"score_point {'is empty' if isinstance(value, str) else wrong}", *path)
         return ""
 
-    def _check(self, value: Any, *path: str | int) -> tuple[dict[str, Any] | None, str | None]:
+    def _check(self, value: Any, number: int | None, *path: str | int) -> tuple[dict[str, Any] | None, str | None]:
         """Return a check as it is stored, and in words; of one with mistakes, empty ones."""
         if value is None:
             return None, None
         # Here, because most cases have no checks.
         from viva.cases.checks.reader import CheckMistake, read_check, stored_form
+        from viva.cases.checks.uses import in_round, round_fault
         from viva.cases.checks.words import statement_of
 
         try:
-            return stored_form(value), statement_of(read_check(value))
+            check = read_check(value)
         except CheckMistake as error:
             for message, inside in error.faults:
                 self.add_mistake(f"check: {message}", *path, *inside)
             return None, ""
+        if number is not None and (fault := round_fault(check)) is not None:
+            self.add_mistake(fault, *path[:-1], "round")
+        return stored_form(value), statement_of(in_round(check, number))
+
+    def _with_check(self, item: dict[Any, Any], path: Path) -> dict[Any, Any]:
+        """Return a point with what it states beside its check, and not inside of it, reported and moved there."""
+        from viva.cases.checks.reader import KEYS
+
+        check = {key: value for key, value in item.items() if key in KEYS}
+        if not check or any(item.get(key) is not None for key in ("check", "eval_code", "points")):
+            return item
+        first = next(iter(check))
+        self.add_mistake(f"{first} is part of a check: write check: {{{first}: …}}", *path, first)
+        return {**{key: value for key, value in item.items() if key not in KEYS}, "check": check}
 
     def _given_id(self, value: Any, *path: str | int) -> str | None:
         if value is None:

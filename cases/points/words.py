@@ -68,10 +68,11 @@ def _stated(point: ScoringPoint) -> tuple[str, str | None]:
         return describe(point.score_point), None
     # Here, because most cases have no checks.
     from viva.cases.checks.reader import CheckMistake, check_of
+    from viva.cases.checks.uses import in_round
     from viva.cases.checks.words import check_words, statement_of
 
     try:
-        check = check_of(point.check)
+        check = in_round(check_of(point.check), point.round)
     except CheckMistake as error:
         return describe(point.score_point), f"its check cannot be read: {error}"
     same = statement_of(check) == point.score_point

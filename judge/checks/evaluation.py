@@ -9,7 +9,6 @@ from viva.cases.checks.data import (
     ActionCheck,
     AnyCheck,
     CheckNode,
-    CheckScope,
     CombinedCheck,
     FileCheck,
     NegatedCheck,
@@ -36,16 +35,13 @@ Place = int | Literal["usual", "conversation"]
 """Where a check is made: in the round at a place, in the whole conversation, or where its kind usually is."""
 
 
-def evaluate_check(node: CheckNode, conversation: CheckedConversation, round_number: int | None = None) -> CheckFound:
+def evaluate_check(node: CheckNode, conversation: CheckedConversation) -> CheckFound:
     """Return what became of a check.
 
     Args:
         node: The check.
         conversation: The conversation, with the workspace that the agent left.
-        round_number: The number of the round that the check is about, where it does not say itself.
     """
-    if round_number is not None and node.over is None:
-        node = CheckNode(node.check, CheckScope("round", round_number))
     run = _Run(conversation)
     found = run.node(node, "usual")
     # Signs that no font has are written as codes of ten characters each.

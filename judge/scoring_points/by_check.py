@@ -11,6 +11,7 @@ from typing import Any
 from viva.cases import ScoringPoint
 from viva.cases.checks.data import CheckNode
 from viva.cases.checks.reader import CheckMistake, check_of
+from viva.cases.checks.uses import in_round
 from viva.cases.checks.words import check_words
 from viva.judge.checks.conversation import CheckedConversation
 from viva.judge.checks.evaluation import evaluate_check
@@ -34,11 +35,11 @@ class PreparedCheck:
 def judge_by_check(point: ScoringPoint, subject: str, conversation: CheckedConversation) -> Verdict:
     """Return the verdict of a point with a check. A check that cannot be read is an `error`, not an exception."""
     try:
-        check = _prepared(point.check or {})
+        check = _prepared(point.check or {}, point.round)
     except CheckMistake as error:
         reason = f"the check itself is broken: this version of Viva cannot read it: {error}"
         return point_verdict(subject, point, Label.ERROR, reason, fault=Fault.JUDGE)
-    found = evaluate_check(check.node, conversation, point.round)
+    found = evaluate_check(check.node, conversation)
     got = storable(found.got)
     verdict = point_verdict(
         subject,
@@ -51,9 +52,9 @@ def judge_by_check(point: ScoringPoint, subject: str, conversation: CheckedConve
     return replace(verdict, wanted=check.words, got=got)
 
 
-def _prepared(form: Mapping[str, Any]) -> PreparedCheck:
+def _prepared(form: Mapping[str, Any], number: int | None) -> PreparedCheck:
     try:
-        return _by_text(json.dumps(form))
+        return _by_text(json.dumps(form), number)
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, CheckMistake):
             raise
@@ -61,6 +62,6 @@ def _prepared(form: Mapping[str, Any]) -> PreparedCheck:
 
 
 @lru_cache(maxsize=4096)
-def _by_text(text: str) -> PreparedCheck:
-    node = check_of(json.loads(text))
+def _by_text(text: str, number: int | None) -> PreparedCheck:
+    node = in_round(check_of(json.loads(text)), number)
     return PreparedCheck(node, check_words(node))

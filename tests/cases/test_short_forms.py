@@ -142,3 +142,34 @@ conversation:
 )
 def test_a_turn_that_is_wrong_is_told_with_its_line(tmp_path: Path, turns: str, told: str) -> None:
     assert mistakes_of(tmp_path, f"{ASK}{POINTS}conversation: {turns}\n") == [told]
+
+
+@pytest.mark.parametrize(
+    ("point", "told"),
+    [
+        ("contains: a", "contains is part of a check: write check: {contains: …}"),
+        ("{contains: a, over: any_round, weight: 2}", "contains is part of a check: write check: {contains: …}"),
+        ("{check: {contains: a, over: all}, round: 2}", "round and over both say in which round the check looks"),
+        ("{check: {not: {contains: a, over: last}}, round: 2}", "round and over both say in which round"),
+        ("{check: {file: a.txt}, round: 2}", "round has no effect on file"),
+        ("{check: {rounds_at_most: 2}, round: 2}", "round has no effect on rounds_at_most"),
+    ],
+)
+def test_what_a_point_says_of_its_check_in_the_wrong_place_is_one_mistake(
+    tmp_path: Path, point: str, told: str
+) -> None:
+    (tmp_path / "case.yaml").write_text(f"script: [Hi.]\nscoring_points:\n  - {point}\n")
+    with pytest.raises(CaseError) as caught:
+        load_case(tmp_path)
+    (mistake,) = caught.value.mistakes
+    assert mistake.message.startswith(told)
+    assert mistake.line == 3
+
+
+def test_the_statement_of_a_check_names_the_round_of_its_point(tmp_path: Path) -> None:
+    points = "  - {check: {contains: a}, round: 2}\n  - {check: {tool_called: book}, round: 1}\n"
+    (tmp_path / "case.yaml").write_text(f"script: [Hi., Ho.]\nscoring_points:\n{points}")
+    assert [point.score_point for point in load_case(tmp_path).scoring_points] == [
+        "The reply of round 2 contains 'a'.",
+        "The agent calls 'book' at least once in round 1.",
+    ]

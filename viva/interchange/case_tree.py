@@ -6,6 +6,7 @@ from typing import Any
 
 from viva.cases import Case
 from viva.cases.checks.reader import check_of
+from viva.cases.checks.uses import in_round
 from viva.cases.checks.words import statement_of
 from viva.cases.points.as_in_a_file import points_as_in_a_file
 from viva.interchange.drafts.draft import INCOMPLETE
@@ -54,6 +55,8 @@ def _point(point: dict[str, Any]) -> dict[str, Any]:
         kept["points"] = [_point({**each, "weight": round(each["weight"] / least, 9)}) for each in kept["points"]]
     if kept.get("weight") == 1:
         del kept["weight"]
-    if kept.get("check") is not None and kept.get("score_point") == statement_of(check_of(kept["check"])):
+    if kept.get("check") is not None and kept.get("score_point") == statement_of(
+        in_round(check_of(kept["check"]), kept.get("round"))
+    ):
         del kept["score_point"]
     return kept
