@@ -31,7 +31,7 @@ def test_every_bundled_case_loads_and_needs_no_model(name: str) -> None:
     case = load_case(find_case(name))
     assert case.name == name
     assert case.script
-    assert all(point.eval_code for point in case.scoring_points)
+    assert all(point.is_checked for point in case.scoring_points)
     assert len({point.id for point in case.scoring_points}) == len(case.scoring_points)
 
 

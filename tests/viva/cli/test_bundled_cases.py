@@ -35,12 +35,15 @@ def why_not(kind: str) -> str:
 def test_the_careful_agent_gets_full_marks_without_a_model(desk: Desk, name: str, kind: str) -> None:
     if reason := why_not(kind):
         missing(kind, reason)
-    record = desk.run(name, "--sandbox", kind)
     case = load_case(BUNDLED / name)
+    runs_code = any(point.eval_code for point in case.scoring_points)
+    if not runs_code and kind != "process":
+        return  # checks without code use no sandbox
+    record = desk.run(name, "--sandbox", kind)
     assert (record["outcome"], record["score"], record["low"]) == ("scored", 1.0, 1.0)
     assert record["points"] == record["max_points"] == case.max_points
-    assert record["setting"]["sandbox"] == kind
-    assert record["setting"]["sandbox_isolates"] is (kind != "process")
+    assert record["setting"]["sandbox"] == (kind if runs_code else None)
+    assert record["setting"]["sandbox_isolates"] is (kind != "process" if runs_code else None)
     assert (record["setting"]["examiner"], record["setting"]["judge"]) == ("script", "code")
     assert record["stop"] == "finished"
 
