@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.viva.conftest import AGENTS, Desk, missing
-from viva.cases import BUNDLED, bundled, load_case
+from viva.cases import BUNDLED, bundled, load_case, load_cases
 from viva.sandbox import SandboxError
 from viva.sandbox.choice import choose
+
+CASES = [case.reference for name in bundled() for case in load_cases(BUNDLED / name)]
+"""What names each bundled case, of a family each row."""
 
 
 @functools.cache
@@ -31,11 +34,11 @@ def why_not(kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["process", "bwrap", "docker"])
-@pytest.mark.parametrize("name", bundled())
+@pytest.mark.parametrize("name", CASES, ids=[Path(each).parent.name + each.partition(".yaml")[2] for each in CASES])
 def test_the_careful_agent_gets_full_marks_without_a_model(desk: Desk, name: str, kind: str) -> None:
     if reason := why_not(kind):
         missing(kind, reason)
-    case = load_case(BUNDLED / name)
+    case = load_case(Path(name))
     runs_code = any(point.eval_code for point in case.scoring_points)
     if not runs_code and kind != "process":
         return  # checks without code use no sandbox
@@ -60,10 +63,10 @@ def test_all_fifty_rounds_of_sum_1_to_50_happen(desk: Desk) -> None:
 def test_every_bundled_case_can_be_judged_by_a_model_too() -> None:
     assert len(bundled()) >= 5
     for name in bundled():
-        case = load_case(BUNDLED / name)
-        assert case.script, name
-        # A statement that a model can judge is a sentence about the agent, not a label.
-        assert all(len(point.score_point.split()) > 4 for point in case.scoring_points), name
+        for case in load_cases(BUNDLED / name):
+            assert case.script, name
+            # A statement that a model can judge is a sentence about the agent, not a label.
+            assert all(len(point.score_point.split()) > 4 for point in case.scoring_points), name
 
 
 @pytest.mark.parametrize(("agent", "rounds"), [("careful.py:CarefulAgent", 1), ("asks_back.py:AsksBackAgent", 2)])
