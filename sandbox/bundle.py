@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.util
 import json
 import marshal
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -46,9 +46,12 @@ def boot_script() -> str:
 @cache
 def _modules() -> tuple[tuple[str, str], ...]:
     packages = ("viva", "viva.cases", "viva.cases.check_code", "viva.sandbox", "viva.sandbox.inside")
-    analysis = [(f"viva.cases.check_code.{name}", (CHECK_CODE / f"{name}.py").read_text()) for name in _ANALYSIS]
-    inside = [(f"viva.sandbox.inside.{name}", (INSIDE / f"{name}.py").read_text()) for name in _MODULES]
-    return (*((name, "") for name in packages), *analysis, *inside)
+    return (*((name, "") for name in packages), *((name, file.read_text()) for name, file in _files()))
+
+
+def _files() -> list[tuple[str, Path]]:
+    analysis = [(f"viva.cases.check_code.{name}", CHECK_CODE / f"{name}.py") for name in _ANALYSIS]
+    return [*analysis, *((f"viva.sandbox.inside.{name}", INSIDE / f"{name}.py") for name in _MODULES)]
 
 
 @cache
@@ -59,14 +62,13 @@ def _code() -> bytes:
     """
     if sys.flags.optimize:
         return b""
-    return marshal.dumps([_code_of(name) if source else None for name, source in _modules()])
+    files = dict(_files())
+    return marshal.dumps([_code_of(name, files[name]) if source else None for name, source in _modules()])
 
 
-def _code_of(name: str) -> CodeType:
-    spec = importlib.util.find_spec(name)
-    assert spec is not None
-    assert isinstance(spec.loader, importlib.abc.InspectLoader)
-    code = spec.loader.get_code(name)
+def _code_of(name: str, file: Path) -> CodeType:
+    # Not by the module's own loader: those of pytest and of coverage tools return other code.
+    code = SourceFileLoader(name, str(file)).get_code(name)
     assert code is not None
     return _renamed(code, f"<viva {name.rpartition('.')[2]}>")
 

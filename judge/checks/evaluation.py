@@ -13,6 +13,7 @@ from viva.cases.checks.data import (
     CombinedCheck,
     FileCheck,
     NegatedCheck,
+    StateCheck,
     TextCheck,
 )
 from viva.judge.checks.actions import check_action
@@ -108,6 +109,8 @@ class _Run:
             return unknown("not inspected")
         if isinstance(check, FileCheck):
             return self._file(check)
+        if isinstance(check, StateCheck):
+            return self._state(check, place)
         if isinstance(check, ActionCheck):
             return check_action(check, self._conversation, place if isinstance(place, int) else None, self.allowance)
         return self._text(check, place)
@@ -122,6 +125,14 @@ class _Run:
             return unknown("no reply was recorded")
         found = check_text(check, reply, self.allowance)
         return _with_quote(found, self._conversation.rounds[where].id)
+
+    def _state(self, check: StateCheck, place: Place) -> CheckFound:
+        where = place if isinstance(place, int) else len(self._conversation.rounds) - 1
+        state = self._conversation.state(where) if where >= 0 else None
+        if state is None:
+            return unknown("the agent's state is not known: it keeps none by save_state, or it failed in this round")
+        found = check_text(check.content, state, self.allowance)
+        return CheckFound(found.label, found.got)
 
     def _file(self, check: FileCheck) -> CheckFound:
         workspace = self._conversation.workspace
