@@ -25,6 +25,8 @@ from viva.cases.solution import SolutionReply
 
 IN_PYTHON = Path("(made in Python)")
 """The file of a case that a program makes and that has none: its data files lie in the working folder."""
+STATE = "state"
+"""The name in `config_var` of the state with which the agent begins."""
 READER = "reader"
 """Key in a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
 
@@ -33,7 +35,7 @@ Kind = Literal[
     "text", "texts", "number", "whole_number", "fraction", "flag", "mapping", "metadata",
     # of a single field
     "version", "task", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence",
-    "mcp", "conversation",
+    "mcp", "conversation", "state",
     # of a person
     "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
@@ -169,6 +171,8 @@ class Case:
     """The score from which a run of this case passes; None where the suite's threshold applies."""
     conversation: tuple[GivenTurn, ...] = field(default=(), kw_only=True, metadata=read_as("conversation"))
     """The conversation already begun, which the exam continues. Its turns are given, and nobody produced them."""
+    state: Mapping[str, Any] = field(default_factory=dict, kw_only=True, metadata=read_as("state"))
+    """The state with which the agent begins: it is given in its `config_var`, under the name `state`."""
     entry: str = field(default="", kw_only=True)
     """Its own name in its file, if that holds several cases."""
     row: str = field(default="", kw_only=True)
@@ -230,6 +234,11 @@ class Case:
         """What the case runs on this machine, in words: its `pre_command`, and its MCP servers."""
         servers = (f"MCP server {each.name} ({each.module or each.command})" for each in self.mcp)
         return (*self.pre_command, *servers)
+
+    @property
+    def agent_config(self) -> Mapping[str, Any] | None:
+        """The `config_var` as the agent is given it, with the state to begin with."""
+        return {**(self.config_var or {}), STATE: self.state} if self.state else self.config_var
 
     @property
     def max_points(self) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from viva.cases.case import READER, Case, ScriptLine
+from viva.cases.case import READER, STATE, Case, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
 from viva.cases.given_turns import TURN_KEYS, GivenTurn, TurnMistake, order_mistake, read_turn
@@ -145,6 +145,14 @@ class CaseReader(PointReader, ServersReader):
         if len(turns) == len(value) and (wrong := order_mistake(turns)) is not None:
             self.add_mistake(wrong[1], key, wrong[0])
         return tuple(turns)
+
+    def state(self, key: str) -> dict[str, Any]:
+        """Read the state with which the agent begins; `config_var` must not have one, too."""
+        found = self.metadata(key)
+        config = self.data.get("config_var")
+        if found and isinstance(config, dict) and STATE in config:
+            self.add_mistake("config_var has a state, too: the agent is given one of them; remove the other", key)
+        return found
 
     def solution(self, key: str) -> tuple[SolutionReply, ...]:
         """Read the replies of the solution; a single text counts as a list of one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -91,6 +92,14 @@ def source_of(case: Case) -> CaseSource:
     # Of a family, the file alone: the rows would be read again for each of them.
     reference = Reference(case.file, case.entry or None)
     return next(_sources(case.file, data, lines).templates(reference))
+
+
+def table_of(case: Case) -> Path | None:
+    """Return the file of rows to which a case belongs; None if its rows stand in the case file, or cannot be read."""
+    with suppress(CaseError, StopIteration):
+        name = source_of(case).data.get("for_each")
+        return case.file.parent / name if isinstance(name, str) else None
+    return None
 
 
 def _sources(file: Path, data: Any, lines: LineNumbers) -> SourcesReader:

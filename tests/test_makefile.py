@@ -52,6 +52,7 @@ def test_a_name_that_a_target_does_not_take_is_refused_with_those_that_it_takes(
     ("words", "shown"),
     [
         (("eval", "CASE=echo", "AGENT=my agents/a.py:A"), '--agent "my agents/a.py:A"'),
+        (("eval", "CASE=a b.yaml#order[row 1]"), 'viva run "a b.yaml#order[row 1]"'),
         (("eval", "SUITE=exams", "AGENT=a.py:A"), 'viva suite "exams" --agent "a.py:A"'),
         (("eval", "ARGS=--quiet --out=some folder X=3 CSE=4"), "--quiet --out=some folder X=3 CSE=4"),
         (("eval", "MODEL=openai:a", "JUDGE=both", "SANDBOX=docker"), '--judge "both" --sandbox "docker"'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -15,9 +16,9 @@ def become_program(given: dict[str, Any]) -> NoReturn:
     """Run a program under a supervisor. Once it runs, its socket `data` is closed; before, that tells what went wrong.
 
     Args:
-        given: As in `main`. Its `program` has the `path` of the file, its `arguments`, the `folder` to run in, further
-            `variables` of its environment, the descriptors `stdin` and `stdout`, whether they are a `terminal`, and
-            whether `stderr` goes there, too.
+        given: As in `main`. Its `program` has the `path` of the file, its `arguments`, the `folder` to run in, the
+            device and inode that it must be (`is_folder`; None for any), further `variables` of its environment, the
+            descriptors `stdin` and `stdout`, whether they are a `terminal`, and whether `stderr` goes there, too.
     """
     program = given["program"]
     theirs = sorted({program["stdin"], program["stdout"]})
@@ -36,6 +37,8 @@ def become_program(given: dict[str, Any]) -> NoReturn:
     status = fork_worker(given["control"], given["data"], given["memory"], given["files"], wire=wire, theirs=theirs)
     try:
         os.chdir(program["folder"])
+        if program["is_folder"] and program["is_folder"] != [os.stat(".").st_dev, os.stat(".").st_ino]:
+            raise OSError(errno.ELOOP, "the folder was replaced")
         # Python ignores them, and an ignored signal stays ignored in the program.
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)

@@ -172,6 +172,13 @@ class FileCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateCheck:
+    """The state that the agent's `save_state` returns after a round has a value at a path, or fits a schema."""
+
+    content: JsonCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedCheck:
     """All, or any, of some checks."""
 
@@ -188,7 +195,7 @@ class NegatedCheck:
 
 TextCheck = ContainsCheck | EqualsCheck | EdgeCheck | PatternCheck | NumberCheck | JsonCheck | WordsCheck | SimilarCheck
 ActionCheck = ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck | LimitCheck
-AnyCheck = TextCheck | ActionCheck | FileCheck | CombinedCheck | NegatedCheck
+AnyCheck = TextCheck | ActionCheck | FileCheck | StateCheck | CombinedCheck | NegatedCheck
 
 
 @dataclass(frozen=True, slots=True)

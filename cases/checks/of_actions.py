@@ -11,7 +11,9 @@ from viva.cases.checks.data import (
     CheckRange,
     Figure,
     FileCheck,
+    JsonCheck,
     LimitCheck,
+    StateCheck,
     StepsCheck,
     ToolCheck,
     ToolOrderCheck,
@@ -114,6 +116,15 @@ class ActionChecks(TextChecks):
             self.fault(f"a file that does not exist holds nothing: remove exists or {asked[0][0]}", *path)
         checks = tuple(check for _, check in asked if check is not None)
         return None if name is None else FileCheck(path=name, exists=exists, checks=checks)
+
+    def state(self, value: Any, path: Path) -> StateCheck | None:
+        """Read `state`: a mapping with `path`, `equals` and `schema`, as in `json`."""
+        if not isinstance(value, Mapping) or not value:
+            self.fault(f"state must be a mapping with path, equals or schema, not {describe(value)}", *path)
+            return None
+        self.keys(value, ("path", "equals", "schema"), path)
+        content = self.json_in(value, path)
+        return StateCheck(content=content) if isinstance(content, JsonCheck) else None
 
     def _tool(self, value: Any, path: Path) -> str | None:
         name = self.text(value, path)

@@ -25,8 +25,9 @@ from viva.cases.text import describe
 OVER = "over"
 COMBINING = ("all", "any", "not")
 KINDS = (
-    "contains", "not_contains", "equals", "starts_with", "ends_with", "regex", "number", "json", "file", "tool_called",
-    "tool_order", "tool_f1", "steps", "similar", "words", "rounds_at_most", "seconds_at_most", "cost_at_most",
+    "contains", "not_contains", "equals", "starts_with", "ends_with", "regex", "number", "json", "file", "state",
+    "tool_called", "tool_order", "tool_f1", "steps", "similar", "words",
+    "rounds_at_most", "seconds_at_most", "cost_at_most",
 )  # fmt: skip
 KEYS = (*KINDS, *COMBINING, OVER)
 PLACES = tuple(each for each in get_args(Where) if each != "round")
@@ -91,6 +92,7 @@ class _CheckReader(ActionChecks):
         self._kinds: dict[str, Callable[[Any, Path], AnyCheck | None]] = {
             **self.text_readers(),
             "file": self.file,
+            "state": self.state,
             "tool_called": self.tool_called,
             "tool_order": self.tool_order,
             "tool_f1": self.tool_f1,

@@ -7,6 +7,7 @@ from typing import Any
 
 from viva.cases.case import ScoringPoint
 from viva.cases.checks.data import (
+    AnyCheck,
     CheckNode,
     CombinedCheck,
     ContainsCheck,
@@ -14,10 +15,14 @@ from viva.cases.checks.data import (
     EqualsCheck,
     FileCheck,
     JsonCheck,
+    LimitCheck,
     NegatedCheck,
     NumberCheck,
     SimilarCheck,
+    StepsCheck,
     TextCheck,
+    ToolCheck,
+    WordsCheck,
 )
 from viva.cases.checks.reader import CheckMistake, check_of
 
@@ -30,9 +35,38 @@ def uses_files(point: ScoringPoint) -> bool:
 def answers_in(point: ScoringPoint) -> Iterator[str | float]:
     """Yield the texts and numbers that the check of a point looks for, and that an agent has to find out."""
     for node in _nodes(_check(point), negated=False):
-        parts = node.check.checks if isinstance(node.check, FileCheck) else (node.check,)
+        parts: tuple[Any, ...] = node.check.checks if isinstance(node.check, FileCheck) else (node.check,)
         for check in parts:
             yield from _answers(check)
+
+
+def forbids(point: ScoringPoint) -> bool:
+    """Return whether the check of a point asks only that something is not there, or not too much."""
+    node = _check(point)
+    return node is not None and _forbids(node.check)
+
+
+def latest_round(point: ScoringPoint) -> int:
+    """Return the highest round that a point is bound to, by itself or by its check; 0 if it is bound to none."""
+    over = (each.over.round for each in _nodes(_check(point)) if each.over is not None)
+    return max((number for number in (point.round, *over) if number), default=0)
+
+
+def _forbids(check: AnyCheck) -> bool:
+    match check:
+        case NegatedCheck():
+            return not _forbids(check.check.check)
+        case CombinedCheck():
+            return all(_forbids(each.check) for each in check.checks)
+        case ContainsCheck():
+            return check.needs == "none"
+        case FileCheck():
+            return not check.exists
+        case NumberCheck() | WordsCheck() | StepsCheck():
+            return not check.allowed.least
+        case ToolCheck():
+            return not check.times.least
+    return isinstance(check, LimitCheck)
 
 
 def _check(point: ScoringPoint) -> CheckNode | None:

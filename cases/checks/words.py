@@ -21,6 +21,7 @@ from viva.cases.checks.data import (
     NumberCheck,
     PatternCheck,
     SimilarCheck,
+    StateCheck,
     StepsCheck,
     TextCheck,
     ToolCheck,
@@ -38,6 +39,7 @@ _REPLIES = {
     "all": "every reply",
     "conversation": "what the agent says",
 }
+_STATES = {"last": "", "any_round": " after one round", "all": " after every round", "conversation": ""}
 _PLACES = {"last": " in the last round", "any_round": " in one round", "all": " in every round", "conversation": ""}
 
 
@@ -128,6 +130,9 @@ def _node(node: CheckNode, *, inner: bool) -> str:
             return f"{place}: {words}" if place else words
         case FileCheck():
             return _file(check)
+        case StateCheck():
+            place = place_words(over, _STATES, " after round {}")
+            return f"the agent's state{place} {text_words(check.content)}"
         case LimitCheck():
             return _limit(check, over)
         case ToolCheck() | ToolOrderCheck() | ToolShareCheck() | StepsCheck():

@@ -7,6 +7,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 
 WORDS = "echo unicode note recall empty size surrogate wait hang exception flood write"
@@ -81,8 +82,6 @@ class OwnProcess(Agent):
         os._exit(3)
 
     def leave(self, _):
-        import threading
-
         threading.Timer(0.1, os._exit, (0,)).start()
         return "left"
 
@@ -105,3 +104,7 @@ class Model(OwnProcess):
 
     def note(self, _):
         return "noted"
+
+    def leave(self, _):
+        threading.Timer(3, os._exit, (0,)).start()  # the framework has yet to pass the reply on
+        return "left"

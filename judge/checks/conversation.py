@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from viva.journal.kept_files import read_sound
 from viva.judge.checks.looked_at import WrittenText
 from viva.judge.trajectory.decisions import StepDecision, calls, decisions
 from viva.records.trajectory import UNREAD, trajectory_steps
@@ -21,9 +22,15 @@ MOST_OF_ALL = 1_000_000
 class CheckedConversation:
     """One conversation, prepared once for all checks of a case."""
 
-    def __init__(self, transcript: Transcript, workspace: Path | None = None) -> None:
+    def __init__(self, transcript: Transcript, workspace: Path | None = None, folder: Path | None = None) -> None:
+        """Args:
+        transcript: The conversation.
+        workspace: The agent's files; None if they are not known.
+        folder: The journal's folder, with the agent's states; None if there is none.
+        """
         self.transcript = transcript
         self.workspace = workspace
+        self._folder = folder
         self.is_live = transcript.source == LIVE
         self.unread = str(transcript.attributes.get(UNREAD) or "")
         """Why the steps could not be read; empty if they could."""
@@ -42,6 +49,12 @@ class CheckedConversation:
         if found.agent is None and found.error is None:
             return None
         return WrittenText(found.agent or "")
+
+    def state(self, place: int) -> WrittenText | None:
+        """Return the agent's state after the round at a place as JSON; None if none was kept, or it was changed."""
+        name = self.rounds[place].state
+        content = None if name is None or self._folder is None else read_sound(self._folder, name)
+        return None if content is None else WrittenText(content.decode(errors="replace"))
 
     @cached_property
     def replies(self) -> WrittenText:

@@ -13,6 +13,7 @@ from viva.cases.checks.data import (
     CombinedCheck,
     FileCheck,
     NegatedCheck,
+    StateCheck,
     TextCheck,
 )
 from viva.judge.checks.actions import check_action
@@ -28,6 +29,8 @@ CHECK_COST = 200
 """As how many characters each check counts that is made in each round."""
 MOST_GOT = 3
 """Maximum number of findings that are told of several checks."""
+LONGEST_GOT = 1_500
+"""Maximum number of characters of what a check tells of the agent's words."""
 CUT = "only the first part of what there is was inspected"
 Place = int | Literal["usual", "conversation"]
 """Where a check is made: in the round at a place, in the whole conversation, or where its kind usually is."""
@@ -45,9 +48,11 @@ def evaluate_check(node: CheckNode, conversation: CheckedConversation, round_num
         node = CheckNode(node.check, CheckScope("round", round_number))
     run = _Run(conversation)
     found = run.node(node, "usual")
+    # Signs that no font has are written as codes of ten characters each.
+    got = found.got if len(found.got) <= LONGEST_GOT else f"{found.got[: LONGEST_GOT - 1]}…"
     if found.label is Label.UNSURE and run.allowance.cut:
-        return CheckFound(found.label, f"{found.got} ({CUT})", found.evidence)
-    return found
+        got = f"{got} ({CUT})"
+    return CheckFound(found.label, got, found.evidence, found.assumed)
 
 
 class _Run:
@@ -104,6 +109,8 @@ class _Run:
             return unknown("not inspected")
         if isinstance(check, FileCheck):
             return self._file(check)
+        if isinstance(check, StateCheck):
+            return self._state(check, place)
         if isinstance(check, ActionCheck):
             return check_action(check, self._conversation, place if isinstance(place, int) else None, self.allowance)
         return self._text(check, place)
@@ -118,6 +125,14 @@ class _Run:
             return unknown("no reply was recorded")
         found = check_text(check, reply, self.allowance)
         return _with_quote(found, self._conversation.rounds[where].id)
+
+    def _state(self, check: StateCheck, place: Place) -> CheckFound:
+        where = place if isinstance(place, int) else len(self._conversation.rounds) - 1
+        state = self._conversation.state(where) if where >= 0 else None
+        if state is None:
+            return unknown("the agent's state is not known: it keeps none by save_state, or it failed in this round")
+        found = check_text(check.content, state, self.allowance)
+        return CheckFound(found.label, found.got)
 
     def _file(self, check: FileCheck) -> CheckFound:
         workspace = self._conversation.workspace

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from viva.cases.checks.data import JsonCheck
@@ -25,6 +26,7 @@ MOST_LEVELS = 60
 """Maximum depth of JSON."""
 _FENCED = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)\n?[ \t]*```", re.S)
 _BEGINS = re.compile(r'[{\[](?=\s*["{}\[\]\-0-9tfn])')
+_MAY_BE_INFINITE = re.compile(r"[eE]\+?\d{3}|\d{300}")
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.S)
 
 
@@ -82,13 +84,27 @@ def parsed(text: str) -> Any:
     if text.count("[") + text.count("{") > MOST_LEVELS and _levels(text) > MOST_LEVELS:
         raise JsonTooMuch(f"that is nested more than {MOST_LEVELS} levels deep")
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_reader_of_numbers(text))
+    except JsonTooMuch:
+        raise
     except json.JSONDecodeError:
         raise
     except ValueError as error:
         if isinstance(error, _NoConstant):
             raise
         raise JsonTooMuch("with a number of more than 4,300 digits") from error
+
+
+def _reader_of_numbers(text: str) -> Callable[[str], float] | None:
+    # Only numbers like these are too large for Python, and reading each number by a function takes long.
+    return _finite if _MAY_BE_INFINITE.search(text) else None
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise JsonTooMuch("with a number above 1.8e308")
+    return value
 
 
 def _whole_value(text: str) -> Iterator[Any]:
@@ -106,13 +122,15 @@ def _values_inside(text: str) -> Iterator[Any]:
     """Yield the outermost JSON values in a text with words around them: objects and lists."""
     if text.count("[") + text.count("{") > MOST_LEVELS and _levels(text) > MOST_LEVELS:
         raise JsonTooMuch(f"with brackets more than {MOST_LEVELS} levels deep")
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    decoder = json.JSONDecoder(parse_constant=_no_constant, parse_float=_reader_of_numbers(text))
     position = found = broken = 0
     while (begins := _BEGINS.search(text, position)) is not None:
         if found >= MOST_FOUND or broken >= MOST_BROKEN:
             raise JsonTooMuch(f"in more than {MOST_FOUND} places, or with more than {MOST_BROKEN} stray brackets")
         try:
             value, position = decoder.raw_decode(text, begins.start())
+        except JsonTooMuch:
+            raise
         except ValueError:
             broken, position = broken + 1, begins.start() + 1
             continue

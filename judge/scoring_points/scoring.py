@@ -170,7 +170,7 @@ def _by_check(points: Sequence[ScoringPoint], transcript: Transcript, context: C
     from viva.judge.checks.conversation import CheckedConversation
     from viva.judge.scoring_points.by_check import judge_by_check
 
-    conversation = CheckedConversation(transcript, context.workspace)
+    conversation = CheckedConversation(transcript, context.workspace, context.folder)
     return {point.id: judge_by_check(point, context.subject, conversation) for point in checked}
 
 

@@ -42,7 +42,7 @@ class Options:
         None,
         "--judge",
         Part.JUDGE,
-        "Judge of the points that have eval_code.",
+        "Judge of the points that have check or eval_code.",
         choices=("code", "model", "both"),
         default_words="code; the model always judges points without it",
     )

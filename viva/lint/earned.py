@@ -11,7 +11,7 @@ from viva.lint.finding import CaseFinding, LintKind
 from viva.lint.places import CaseLines
 from viva.lint.statements import HIDE
 from viva.lint.trials import Trial
-from viva.lint.words import asks_to_find_out, asks_to_repeat, is_limit
+from viva.lint.words import asks_to_find_out, asks_to_repeat, limits
 from viva.records.fault import Fault
 from viva.records.text import one_line
 from viva.records.verdict import Label, Verdict, is_model
@@ -85,7 +85,7 @@ def _points(case: Case, trials: Sequence[Trial]) -> Iterator[_Point]:
 
 
 def _of_point(case: Case, each: _Point, lines: CaseLines) -> Iterator[CaseFinding]:
-    key = "eval_code" if each.point.eval_code else "score_point"
+    key = "eval_code" if each.point.eval_code else "check" if each.point.check else "score_point"
     where = lines.of_point(each.number - 1, key)
     broken = _broken(each, where)
     if broken is not None:
@@ -99,7 +99,7 @@ def _of_point(case: Case, each: _Point, lines: CaseLines) -> Iterator[CaseFindin
         yield CaseFinding(LintKind.NOBODY, message, advice, where, each.number, is_note)
     idle, copied = IDLE & each.hits, (each.hits & set(TRIVIAL)) - IDLE
     if idle:
-        is_note = is_limit(each.point.score_point, each.point.eval_code)
+        is_note = limits(each.point)
         message = f"an agent that {_they(idle | copied)} gets this point{each.judge}"
         advice = "demand what only a good agent says or leaves behind"
         if is_note:
@@ -123,7 +123,7 @@ def _broken(each: _Point, where: int | None) -> CaseFinding | None:
 def _copied(case: Case, each: _Point, hits: Collection[str], where: int | None) -> CaseFinding:
     """Return the finding about a point that is hit by repeating."""
     statement = each.point.score_point
-    is_limited = is_limit(statement, each.point.eval_code)
+    is_limited = limits(each.point)
     if not case.script:
         message = f"an agent that repeats what the examiner knows gets this point{each.judge}"
         is_note = is_limited or not asks_to_find_out(statement)

@@ -29,9 +29,9 @@ from viva.records.wording import counted
 
 _WITHOUT_EFFECT = re.compile(r"cannot fail|asserts what is true|asserts a tuple|discards the result|reaches no assert")
 """What is said of checks that nearly every agent passes, so that no trial needs to tell it again."""
-NO_MODEL = "{} without eval_code: only a model can judge {} (--model)"
+NO_MODEL = "{} without check or eval_code: only a model can judge {} (--model)"
 LINKED = (
-    "; the points with eval_code are not tried either, because points of this case depend on each other "
+    "; the points with check or eval_code are not tried either, because points of this case depend on each other "
     "(require, points), and none can be judged without the others"
 )
 

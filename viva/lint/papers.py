@@ -33,7 +33,7 @@ def trial_papers(cases: Sequence[Case], *, has_model: bool) -> list[TrialPaper]:
 
     Args:
         cases: The cases.
-        has_model: Whether a model judges the points without `eval_code`; otherwise they are left out.
+        has_model: Whether a model judges the points without `check` or `eval_code`; otherwise they are left out.
     """
     papers: list[TrialPaper] = []
     for number, case in enumerate(cases):

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 
 from viva.cases import Case
+from viva.cases.checks.uses import latest_round
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.lint.finding import CaseFinding, LintKind
 from viva.lint.papers import messages_of, script_length
 from viva.lint.places import CaseLines
-from viva.lint.words import is_limit
+from viva.lint.words import limits
 from viva.records.text import counted, plural
 
 SMALLEST_SHARE = 0.01
@@ -58,10 +59,12 @@ def _script(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
 def _late_rounds(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     most = most_messages(case)
     for index, point in enumerate(case.scoring_points):
-        if is_limit(point.score_point, point.eval_code):
+        if limits(point):
             continue
         wanted = _round_of_code(point.eval_code) if point.eval_code else 0
         key = "eval_code" if wanted > most else "score_point"
+        if (bound := latest_round(point)) > max(wanted, most):
+            wanted, key = bound, "round" if point.round == bound else "check"
         wanted = max(wanted, *(int(first or second) for first, second in _ROUNDS.findall(point.score_point)), 0)
         if wanted > most:
             own = "max_rounds" if case.max_rounds else "the default of max_rounds"

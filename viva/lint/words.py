@@ -10,6 +10,9 @@ import ast
 import re
 from collections.abc import Iterable
 
+from viva.cases import ScoringPoint
+from viva.cases.checks.uses import forbids
+
 _LIMITS = re.compile(
     r"\b(?:not?|never|none|nothing|nobody|neither|nor|without|cannot|refus\w*|declin\w*|avoid\w*|reject\w*|withhold\w*"
     r"|resist\w*|only|at most|no more|fewer|less than|within|under|below|up to|maximum|instead|unchanged|untouched"
@@ -48,6 +51,11 @@ def is_limit(statement: str, code: str | None = None) -> bool:
     if _LIMITS.search(statement):
         return True
     return code is not None and not _ENGLISH.search(statement) and denies(code)
+
+
+def limits(point: ScoringPoint) -> bool:
+    """Return whether a point asks for a limit (see `is_limit`): in its statement, its code or its check."""
+    return is_limit(point.score_point, point.eval_code) or (not _ENGLISH.search(point.score_point) and forbids(point))
 
 
 def asks_to_repeat(statement: str, messages: Iterable[str] = ()) -> bool:

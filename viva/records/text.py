@@ -32,11 +32,14 @@ def counted(number: int, noun: str, several: str | None = None) -> str:
 
 
 def storable(text: str) -> str:
-    """Return text that every encoder accepts: lone surrogates become escapes (`\\ud800`)."""
+    """Return text that every encoder accepts: two surrogates that are one character are joined, and lone ones become
+    escapes (`\\ud800`).
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return joined.encode("utf-8", "backslashreplace").decode("utf-8")
     return text
 
 

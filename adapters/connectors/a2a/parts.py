@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
+from viva.adapters.connectors.workspace_files import FileRefused, write_file
 from viva.errors import AgentError
 from viva.records.text import one_line, storable
 
@@ -53,12 +53,10 @@ class Parts:
         safe = safe or "artifact"
         if self._folder is None:
             return safe
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         try:
-            with contextlib.closing(os.fdopen(os.open(self._folder / safe, flags, 0o600), "wb")) as file:
-                file.write(content)
-        except OSError as error:
-            raise AgentError(f"the workspace cannot hold the agent's file {safe}: {error.strerror}") from error
+            write_file(self._folder, (safe,), content, safe)
+        except FileRefused as error:
+            raise AgentError(f"the workspace cannot hold the agent's file {error}") from error
         return safe
 
 

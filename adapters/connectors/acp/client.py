@@ -14,10 +14,16 @@ from typing import Any
 from acp.exceptions import RequestError
 from acp.meta import CLIENT_METHODS
 
-from viva.adapters.connectors.acp.files import FileRefused, folder_inside, read_text, write_text
 from viva.adapters.connectors.acp.permissions import Policy, choose_option
 from viva.adapters.connectors.acp.terminals import Terminal, TerminalRefused, Terminals
 from viva.adapters.connectors.acp.turn import TurnLog
+from viva.adapters.connectors.workspace_files import (
+    CheckedFolder,
+    FileRefused,
+    folder_inside,
+    read_text,
+    write_text,
+)
 from viva.adapters.environment import EnvironmentLog
 from viva.errors import MachineError
 from viva.records.transcript import Step, StepKind
@@ -159,7 +165,7 @@ class SessionClient:
         command, folder = _command(params), params.get("cwd")
         with _Recorded(self, TERMINAL, {"command": command, "cwd": folder}, only_errors=True) as step:
             step.require(self._policy.allows("execute"))
-            where = self._workspace if folder is None else folder_inside(self._workspace, folder)
+            where = CheckedFolder(self._workspace) if folder is None else folder_inside(self._workspace, folder)
             most = _count(params, "outputByteLimit")
             name, terminal = await self._terminals.create(command, where, _variables(params), most)
         self._running[name] = (terminal, step.started)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.child.spawn import ProgramStart
+from viva.adapters.connectors.workspace_files import CheckedFolder
 from viva.errors import AgentError
 
 MOST_AT_ONCE = 16
@@ -93,7 +94,7 @@ class Terminals:
         self._made = 0
 
     async def create(
-        self, command: Sequence[str], folder: Path, variables: Mapping[str, str], most: int | None
+        self, command: Sequence[str], folder: CheckedFolder, variables: Mapping[str, str], most: int | None
     ) -> tuple[str, Terminal]:
         """Start a command; return the terminal's id, and the terminal.
 
@@ -109,9 +110,10 @@ class Terminals:
         """
         if len(self._open) >= MOST_AT_ONCE:
             raise TerminalRefused(f"{MOST_AT_ONCE} terminals are open, the maximum; release one")
-        arguments = _arguments(command, folder, variables.get("PATH") or os.environ.get("PATH"))
+        arguments = _arguments(command, folder.path, variables.get("PATH") or os.environ.get("PATH"))
         try:
-            start = ProgramStart(arguments[0], tuple(arguments[1:]), str(folder), variables, merge=True)
+            given = (arguments[0], tuple(arguments[1:]), str(folder.path), variables)
+            start = ProgramStart(*given, merge=True, is_folder=folder.identity)
             program = await _Command.run(start)
         except AgentError as error:
             raise TerminalRefused(str(error)) from error

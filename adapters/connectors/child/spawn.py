@@ -124,6 +124,8 @@ class ProgramStart:
     """The rows and columns of the terminal that it runs in; None for pipes."""
     merge: bool = False
     """Whether its stderr goes where its stdout goes."""
+    is_folder: tuple[int, int] | None = None
+    """The device and inode of the folder that was checked: a link that has taken its place since is not followed."""
 
 
 def spawn(python: str, memory_mb: int | None, program: ProgramStart | None = None) -> Spawned:
@@ -208,6 +210,7 @@ def _connect(
         "path": program.path,
         "arguments": program.arguments,
         "folder": program.folder,
+        "is_folder": program.is_folder,
         "variables": dict(program.variables),
         "stdin": stdin,
         "stdout": stdout,

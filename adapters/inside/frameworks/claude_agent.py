@@ -143,6 +143,8 @@ class ClaudeAgent(FrameworkAgent):
                 "(pip install --force-reinstall claude-agent-sdk), or set cli_path in ClaudeAgentOptions"
             )
         words = str(error) or type(error).__name__
+        if "maximum buffer size" in words:
+            words = f"{words.rstrip('.')}: set a larger max_buffer_size in ClaudeAgentOptions"
         return f"{words}{self._ended()}"
 
     def _ended(self) -> str:

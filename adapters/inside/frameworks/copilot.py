@@ -73,7 +73,8 @@ class CopilotAgent(FrameworkAgent):
             unsubscribe()
         said = getattr(getattr(answer, "data", None), "content", None)
         text = said if isinstance(said, str) else ""
-        return ObservedReply(text, "copilot", tuple(self.events), self.number)
+        events = tuple(_without_reply(event, text) for event in self.events)
+        return ObservedReply(text, "copilot", events, self.number)
 
     async def reply_so_far(self) -> ObservedReply:  # type: ignore[override]
         """Return the events of the turn that failed or took too long."""
@@ -99,3 +100,13 @@ class CopilotAgent(FrameworkAgent):
     def _note(self, event: Any) -> None:
         if event.type.value in READ:
             self.events.append(event.to_dict())
+
+
+def _without_reply(event: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return an event without the words that are the reply: they are sent beside it, and a long reply fits once."""
+    data = event.get("data")
+    if event.get("type") != "assistant.message" or not isinstance(data, dict) or data.get("content") != text:
+        return event
+    if data.get("toolRequests") or data.get("parentToolCallId") or event.get("agentId"):
+        return event  # a thought, or what a sub-agent said
+    return {**event, "data": {**data, "content": ""}}

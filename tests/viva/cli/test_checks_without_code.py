@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from tests.viva.conftest import Desk
+from viva.cases.checks.reader import KINDS, read_check
+from viva.cases.checks.words import check_words
 
 WANTED = "the last reply contains '320 euros'"
 
@@ -58,6 +61,40 @@ def test_the_page_has_both_sides_and_the_check(desk: Desk) -> None:
     page = (desk.folder / "page.html").read_text()
     assert '"wanted"' in page
     assert "It costs 300 euros." in page
+
+
+EVERY_KIND: dict[str, Any] = {
+    "contains": "320 euros", "not_contains": "I", "equals": "Paris", "starts_with": "Dear", "ends_with": "?",
+    "regex": "[0-9]{7}", "number": 320, "json": True, "file": "note.txt", "tool_called": "book",
+    "tool_order": ["a", "b"], "tool_f1": ["a"], "steps": {"min": 1}, "similar": "Something else", "words": 2,
+    "rounds_at_most": 0, "seconds_at_most": 0, "cost_at_most": 1,
+}  # fmt: skip
+
+
+def test_each_kind_is_explained_before_the_exam_and_shown_with_what_was_got_after_it(desk: Desk) -> None:
+    assert set(EVERY_KIND) == set(KINDS)
+    forms = [{kind: value} for kind, value in EVERY_KIND.items()]
+    forms += [
+        {"all": [{"words": 3}, {"number": 1}]},
+        {"any": [{"words": 4}, {"json": True}]},
+        {"not": {"contains": "t"}},
+    ]
+    of_checks(desk, "every", *forms)
+    told = desk.viva("cases", "check", "every", expect=0).stdout
+    words = [check_words(read_check(form)) for form in forms]
+    assert [each for each in words if each[1:] not in told] == []
+    desk.run("every", *agent(desk, "It costs 300 euros, I think."))
+    desk.viva("report", "journal", "--format", "html", "--out", "page.html", expect=0)
+    texts = re.findall(r'<script[^>]* id="c0">(.*?)</script>', (desk.folder / "page.html").read_text(), re.DOTALL)
+    verdicts = json.loads(texts[0])["verdicts"]
+    assert len(verdicts) == len(forms)
+    for each, wanted in zip(verdicts, words, strict=True):
+        sides = {
+            name: "".join(part if isinstance(part, str) else part[-1] for part in parts)
+            for name, parts in each["compared"]["sides"]
+        }
+        assert sides["wanted"] == wanted
+        assert sides["got"]
 
 
 def test_a_check_of_files_judges_what_the_agent_left(desk: Desk) -> None:

@@ -112,14 +112,17 @@ def test_what_needs_a_model_or_a_permission_is_named_as_not_tried(desk: Desk) ->
     desk.case("prepared", **SOUND, pre_command="touch made")
     found = lint(desk, "unchecked", "prepared")
     assert [case["tried"] for case in found["cases"]] == [[], []]
-    assert found["cases"][0]["not_tried"] == ["1 point without eval_code: only a model can judge it (--model)"]
+    assert found["cases"][0]["not_tried"] == ["1 point without check or eval_code: only a model can judge it (--model)"]
     assert "--allow-pre-command" in found["cases"][1]["not_tried"][0]
     told = desk.viva("cases", "lint", "prepared", desk.case("sound", **SOUND), *PROCESS, expect=0).stdout
     assert 'without findings and notes, 1 of which could not be tried in full (see "not tried")' in told
     checked = {**point("assert rounds", "The agent replies."), "id": "replies"}
     desk.case("linked", scoring_points=[checked, {**point(None, "It is polite."), "require": ["replies"]}])
     (linked,) = lint(desk, "linked")["cases"][0]["not_tried"]
-    assert "the points with eval_code are not tried either, because points of this case depend on each other" in linked
+    assert (
+        "the points with check or eval_code are not tried either, because points of this case depend on each other"
+        in linked
+    )
     assert not (desk.folder / "made").exists()
     assert lint(desk, "prepared", "--allow-pre-command")["cases"][0]["tried"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.viva.conftest import Desk
 from viva.cases import Case, load_case
 from viva.lint.earned import trial_findings
 from viva.lint.finding import CaseFinding
@@ -15,7 +16,7 @@ from viva.lint.places import CaseLines
 from viva.lint.statements import statement_findings
 from viva.lint.structure import structure_findings
 from viva.lint.trials import Trial
-from viva.lint.words import is_limit
+from viva.lint.words import is_limit, limits
 from viva.records.fault import Fault
 from viva.records.verdict import Label, Verdict
 
@@ -234,3 +235,39 @@ def test_a_denial_in_the_check_excuses_a_statement_only_if_its_language_is_not_r
     assert is_limit("Asiakas saa vastauksen.", code)
     assert not is_limit("The agent says that the total is 20.", code)
     assert not is_limit("Asiakas saa vastauksen.", 'assert "20" in rounds[0]["agent"]')
+
+
+@pytest.mark.parametrize(
+    ("check", "forbids"),
+    [
+        ({"not_contains": "sorry"}, True),
+        ({"contains": "sorry"}, False),
+        ({"not": {"contains": "sorry"}}, True),
+        ({"not": {"not_contains": "sorry"}}, False),
+        ({"rounds_at_most": 3}, True),
+        ({"cost_at_most": 0.1}, True),
+        ({"words": {"max": 50}}, True),
+        ({"words": {"min": 2, "max": 50}}, False),
+        ({"tool_called": {"name": "cancel", "times": {"max": 1}}}, True),
+        ({"tool_called": "cancel"}, False),
+        ({"not": {"tool_called": "cancel"}}, True),
+        ({"file": {"path": "a.txt", "exists": False}}, True),
+        ({"file": "a.txt"}, False),
+        ({"all": [{"not_contains": "a"}, {"seconds_at_most": 3}]}, True),
+        ({"any": [{"not_contains": "a"}, {"contains": "b"}]}, False),
+        ({"equals": "42"}, False),
+    ],
+)
+def test_a_check_that_forbids_is_a_limit_as_code_is(check: dict[str, object], forbids: bool) -> None:
+    written = [{"score_point": words, "check": check} for words in ("Vastaus.", "The reply.")]
+    unread, read = Case("c", task_description="T.", scoring_points=written).scoring_points
+    assert limits(unread) is forbids
+    assert not limits(read)
+
+
+@pytest.mark.parametrize("bound", [{"round": 4}, {"check": {"contains": "x", "over": {"round": 4}}}])
+def test_a_point_of_a_round_that_the_script_never_reaches_is_found(desk: Desk, bound: dict[str, object]) -> None:
+    point = {"score_point": "The agent greets.", "check": {"contains": "x"}, **bound}
+    desk.case("late", script=["One.", "Two."], scoring_points=[point])
+    done = desk.viva("cases", "lint", "late", "--sandbox", "process")
+    assert "this point requires 4 rounds, and the script allows 2" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import shlex
 import subprocess
 import sys
@@ -12,14 +13,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments import folder_of, python_of
+from tests.adapters.assistants.taskweaver_projects import stand_in_for_litellm
+from tests.environments import folder_of, program_of, python_of
 from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, OF_PROCESSES, conformance, passed
 
 FEW = 20
 """Sessions here: that memory stays flat is a promise of the connectors, which other tests check for longer."""
 pytestmark = pytest.mark.soak  # each runs the whole suite, which takes a minute or more
 SERVED = {*OF_PROCESSES, "writes_in_its_workspace"}
-FRAMEWORKS = ("autogen", "langgraph", "openai_agents", "pydantic_ai")
+FRAMEWORKS: dict[str, set[str]] = {
+    "autogen": set(),
+    "claude_agent_sdk": set(),
+    "langgraph": set(),
+    "llama_index": set(),
+    "openai_agents": set(),
+    "pydantic_ai": {"takes_an_empty_reply"},
+    "taskweaver": {"takes_an_empty_reply", "takes_a_reply_of_50_mb"},
+}
+"""Each framework, and the checks for which it offers nothing; the example says why."""
+
+
+@pytest.fixture(autouse=True)
+def takes_its_time() -> None:
+    """Do not end a test after the time in which others must have ended; the suite limits the time of each check."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @contextmanager
@@ -61,7 +78,17 @@ def test_a_program_in_a_terminal_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_agents_of_each_framework_pass(framework: str, tmp_path: Path) -> None:
+def test_agents_of_each_framework_pass(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if framework == "taskweaver":
+        stand_in_for_litellm(tmp_path / "stand-in", monkeypatch)
     spec = f"{AGENTS}/with_{framework}.py:made@{folder_of(framework)}"
-    left_out = {"takes_an_empty_reply"} if framework == "pydantic_ai" else set()  # it accepts none from a model
-    passed(conformance(tmp_path, "--viva-conformance", spec, sessions=FEW), {*CUT, *left_out})
+    printed = conformance(tmp_path, f"--viva-conformance={spec}", sessions=FEW)
+    passed(printed, {*CUT, *FRAMEWORKS[framework]})
+
+
+def test_copilot_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("copilot")
+    monkeypatch.setenv("COPILOT_CLI_PATH", str(program_of("copilot_cli", "copilot")))
+    spec = f"{AGENTS}/with_copilot.py:session"
+    printed = conformance(tmp_path, "--viva-isolate", f"--viva-conformance={spec}", sessions=FEW)
+    passed(printed, {*CUT, "keeps_every_character", "takes_an_empty_reply"})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from viva.adapters.inside.replies import clean
 from viva.journal.writer import observed_run_id, run_id
 from viva.records.text import exact_line, one_line, printable, slug, storable
 
@@ -59,6 +60,12 @@ def test_storable_text_can_be_encoded_and_stays_as_it_is(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_sound_text_is_stored_untouched(text: str) -> None:
     assert storable(text) is text
+
+
+def test_halves_of_a_character_are_joined_and_a_lone_one_is_an_escape() -> None:
+    halves = "\ud83d\ude00 and \ud83d"
+    assert storable(halves) == "\U0001f600 and \\ud83d"
+    assert clean(halves) == storable(halves)
 
 
 def test_escapes_are_shown_not_obeyed() -> None:

@@ -13,8 +13,11 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA
+from viva.cases import load_cases
+from viva.cli.daily.watch import WatchedCommand, narrowed
 from viva.filters.expression import written
-from viva.suites.chosen.watched import WatchedSuite, watched
+from viva.suites.chosen.sources import case_sources
+from viva.suites.chosen.watched import WatchedSuite, places_of, watched
 from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest
 
@@ -61,6 +64,40 @@ def test_a_case_is_touched_by_its_file_and_its_data_and_all_by_the_agents_files(
     before = now()
     Path("helper.py").write_text("X = 1\n")
     assert touched(before) == "agent=agent.py:Agent"
+
+
+def test_a_row_is_touched_alone_and_very_many_rows_are_the_whole_suite(suite: Desk) -> None:
+    Path("cases/rows.csv").write_text(
+        "".join(f"{each}\n" for each in ("id", *(f"{each}-" + "x" * 150 for each in range(150))))
+    )
+    Path("cases/trips.yaml").write_text(
+        "cases:\n  price: {for_each: rows.csv, script: [Hi.], scoring_points: ['It is {{ id }}.']}\n"
+    )
+    before = now()
+    append("cases/rows.csv", "more\n")
+    assert touched(before) == "case=trips#price[more]"
+    command = WatchedCommand(["cases"], [], list, filters=True, where="trial=1")
+    assert narrowed(command, now().touched_since(before)) == ["--where", "trial=1 and case=trips#price[more]"]
+    before = now()
+    Path("cases/trips.yaml").write_text(Path("cases/trips.yaml").read_text().replace("Hi.", "Hello."))
+    assert narrowed(command, now().touched_since(before)) == []
+
+
+def test_the_table_of_a_family_is_a_source_of_its_rows(suite: Desk) -> None:
+    Path("cases/tables").mkdir()
+    Path("cases/tables/rows.csv").write_text("id\n1\n")
+    Path("cases/trips.yaml").write_text(
+        "cases:\n  price: {for_each: tables/rows.csv, script: [Hi.], scoring_points: ['It is {{ id }}.']}\n"
+        "  inline: {for_each: [{id: 1}], script: [Hi.], scoring_points: ['It is {{ id }}.']}\n"
+    )
+    price, inline = load_cases(Path("cases/trips.yaml"))
+    assert list(case_sources(price)) == [Path("cases/trips.yaml"), Path("cases/tables/rows.csv")]
+    assert list(case_sources(inline)) == [Path("cases/trips.yaml")]
+
+
+def test_one_case_of_a_file_is_watched_by_its_file(suite: Desk) -> None:
+    append("cases/trips.yaml", "cases: [half written")
+    assert Path("cases/trips.yaml") in list(places_of(["cases/trips.yaml#price[more]"], []))
 
 
 def test_what_is_saved_with_the_same_content_touches_nothing(suite: Desk) -> None:

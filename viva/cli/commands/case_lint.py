@@ -30,7 +30,7 @@ from viva.records.wording import counted
 @click.option(
     "--model",
     metavar="NAME",
-    help="Model that judges points without eval_code, and reviews all: openai:NAME, or a JSON/YAML file (AutoGen).",
+    help="Model that judges points without check or eval_code, and reviews all: openai:NAME, or a model file.",
 )
 @single_option("prices")
 @single_option("max_output_tokens")
@@ -51,7 +51,7 @@ def command(
 
     The agents say nothing, refuse, or repeat what they are given. If a case has a solution, an agent that replies as it
     says takes the exam, too. Without a model, only code judges. With --model, it also judges the
-    points without eval_code, and reviews the points of each case against its task.
+    points without check or eval_code, and reviews the points of each case against its task.
 
     Exit codes: 0 done, 1 findings (with --strict), 2 usage error or invalid case, 3 something could not be tried.
     """

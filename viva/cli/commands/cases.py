@@ -227,7 +227,7 @@ def requirements(case: Case) -> str:
         required.append("a model to examine (it has no script)")
     without = sum(not point.is_checked for point in case.scoring_points)
     if without:
-        required.append(f"a model to judge {counted(without, 'point')} without eval_code")
+        required.append(f"a model to judge {counted(without, 'point')} without check or eval_code")
     if case.commands:
         required.append("--allow-pre-command")
     return f"Requires {', and '.join(required)}." if required else "Runs without a model."

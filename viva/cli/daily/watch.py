@@ -20,7 +20,7 @@ from viva.cli.project.used_file import typed_in
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.filters.expression import And, Expression, written
-from viva.filters.parsing import parse_filter
+from viva.filters.parsing import MOST_CHARACTERS, parse_filter
 from viva.records.text import counted, printable
 from viva.suites.chosen.watched import Stamp, WatchedSuite, places_of, stamp_of, watched
 
@@ -79,7 +79,7 @@ async def _follow(watch: WatchedCommand, words: list[str]) -> None:
         touched = None if now is None or before is None else now.touched_since(before)
         if now is not None and (before is None or touched is not None):
             number, before = number + 1, now
-            await _run([*words, *_narrowed(watch, touched), *_numbered(watch.out, number)])
+            await _run([*words, *narrowed(watch, touched), *_numbered(watch.out, number)])
             _say(
                 f"watching {counted(len(now.cases), 'case')} and {counted(len(now.agents), 'agent')}; Ctrl-C ends this"
             )
@@ -111,11 +111,13 @@ async def _changed(seen: dict[str, Stamp]) -> dict[str, Stamp]:
         now = again
 
 
-def _narrowed(watch: WatchedCommand, touched: Expression | None) -> list[str]:
+def narrowed(watch: WatchedCommand, touched: Expression | None) -> list[str]:
+    """Return the option that limits a command to the runs that were touched; none if it conducts all of them."""
     if touched is None or not watch.filters:
         return []
-    both = touched if watch.where is None else And((parse_filter(watch.where), touched))
-    return ["--where", written(both)]
+    both = written(touched if watch.where is None else And((parse_filter(watch.where), touched)))
+    # So many rows are about all of the suite, and more than an expression may name.
+    return ["--where", both] if len(both) <= MOST_CHARACTERS else []
 
 
 def _numbered(out: Path | None, number: int) -> list[str]:

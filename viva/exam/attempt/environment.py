@@ -68,7 +68,8 @@ async def environment_of(run: ExamRun, agent: LoadedAgent, workspace: Path) -> A
     await run_pre_commands(case, agent.python, options.pre_command_seconds)
     log = EnvironmentLog()
     async with servers_of(case, log) as servers:
-        config = {**(case.config_var or {}), OFFER: list(servers.config)} if servers.config else case.config_var
+        given = case.agent_config
+        config = {**(given or {}), OFFER: list(servers.config)} if servers.config else given
         app_dir = options.app_dir or case.app_dir
         arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose)
         yield RunEnvironment(case, arguments, log, servers)

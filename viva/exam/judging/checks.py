@@ -97,4 +97,4 @@ def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
     # With --model, a model would also examine, instead of the script.
     option = "--judge-model" if case.script else "--model"
     what = f"the rubric {case.file}" if case.for_recordings else f"the case {case.name!r}"
-    return f"{what} requires a model to judge {points} without eval_code: add {option} openai:NAME."
+    return f"{what} requires a model to judge {points} without check or eval_code: add {option} openai:NAME."

@@ -15,14 +15,42 @@ MARK = "VIVA_CONFORMANCE_SESSION"
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What one or several processes hold."""
+
+    descriptors: int
+    threads: int
+    memory: int
+    """Resident bytes."""
+
+    def __add__(self, other: Held) -> Held:
+        return Held(self.descriptors + other.descriptors, self.threads + other.threads, self.memory + other.memory)
+
+
+NOTHING = Held(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Footprint:
     """What is held between two sessions."""
 
     processes: int
-    descriptors: int
-    threads: int
-    memory: int
-    """Resident bytes of this process and of the agents' processes."""
+    """How many processes of agents there are."""
+    by_viva: Held
+    by_agents: Held
+
+    def figure(self, what: str) -> int:
+        """Return one of the figures, of all processes together."""
+        return self.processes if what == "processes" else getattr(self.by_viva + self.by_agents, what)
+
+    def growth(self, what: str, earlier: Footprint) -> int:
+        """Return by how much a figure has grown. The agents' processes count if there are as many as before: one that
+        a connector starts ahead, or has just taken, says nothing about what the others hold.
+        """
+        if what == "processes" or self.processes == earlier.processes:
+            return self.figure(what) - earlier.figure(what)
+        grown: int = getattr(self.by_viva, what) - getattr(earlier.by_viva, what)
+        return grown
 
 
 def can_measure() -> bool:
@@ -45,12 +73,13 @@ def agent_processes(mark: str) -> list[int]:
     return found
 
 
-def command_of(process: int) -> str:
-    """Return a process's command line, or what is known of it."""
+def shown_process(process: int) -> str:
+    """Return a process's id and command line, or what is known of it."""
     try:
-        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+        command = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
     except OSError:
-        return "it has ended since"
+        command = "it has ended since"
+    return f"{process}: {command}"
 
 
 def measure(mark: str) -> Footprint:
@@ -58,20 +87,21 @@ def measure(mark: str) -> Footprint:
     gc.collect()
     _trim()
     processes = agent_processes(mark)
-    return Footprint(
-        processes=len(processes),
-        descriptors=len(os.listdir("/proc/self/fd")),
-        threads=threading.active_count(),
-        memory=sum(_resident(process) for process in (os.getpid(), *processes)),
-    )
+    ours = _held_by(os.getpid())
+    # Threads of libraries that Python does not know of are theirs, such as those of an event loop's resolver.
+    ours = Held(ours.descriptors, threading.active_count(), ours.memory)
+    return Footprint(len(processes), ours, sum(map(_held_by, processes), NOTHING))
 
 
-def _resident(process: int) -> int:
+def _held_by(process: int) -> Held:
+    """Return what a process holds; nothing if it has ended."""
+    folder = Path(f"/proc/{process}")
     try:
-        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        pages = int((folder / "statm").read_text().split()[1])
+        counts = len(os.listdir(folder / "fd")), len(os.listdir(folder / "task"))
     except (OSError, IndexError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        return NOTHING
+    return Held(*counts, pages * os.sysconf("SC_PAGE_SIZE"))
 
 
 def _trim() -> None:

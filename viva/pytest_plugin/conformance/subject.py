@@ -19,13 +19,15 @@ from viva.errors import AgentError
 from viva.examiner.conversation import ConversationLimits, converse
 from viva.pytest_plugin.conformance.directives import PREFIX, PROBE, words_played
 from viva.pytest_plugin.conformance.expectation import Differs, DoesNotApply, expect, quoted
-from viva.pytest_plugin.conformance.footprint import MARK, agent_processes, can_measure, command_of
+from viva.pytest_plugin.conformance.footprint import MARK, agent_processes, can_measure, shown_process
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 
 PLAYED_SECONDS = 60.0
 """Maximum wait for a reply of an agent with the conformance commands, unless a check says otherwise."""
 GONE_SECONDS = 5.0
 """Maximum time until the processes of a closed session are gone."""
+REST_LOOKS = 4
+"""How many looks in a row, 0.1 s apart, must find the same number of processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +198,23 @@ class CheckedAgent:
             if len(left) <= self._resting:
                 return
             await asyncio.sleep(0.05)
-        shown = "; ".join(f"{process}: {command_of(process)}" for process in left)
+        shown = "; ".join(map(shown_process, left))
         kept = f"at most {self._resting}, which the connector keeps ready" if self._resting else "none"
         raise Differs(f"processes of the agent after closing: {kept}", f"{len(left)}: {shown}")
+
+    async def processes_without_ready(self, known: frozenset[int] = frozenset()) -> frozenset[int]:
+        """Return the processes that remain when the connector has ended those that it keeps ready, without the known
+        ones; those that are about to end are waited for.
+        """
+        if self.agent.release is not None:
+            await asyncio.to_thread(self.agent.release)
+        left: frozenset[int] = frozenset()
+        for _ in range(int(GONE_SECONDS / 0.05)):
+            left = frozenset(agent_processes(self.mark)) - known
+            if not left:
+                break
+            await asyncio.sleep(0.05)
+        return left
 
     async def _rest(self) -> None:
         """Note how many processes stay between sessions; a leak shows after later sessions, because it grows."""
@@ -207,11 +223,15 @@ class CheckedAgent:
         # After sessions that had to wait for a process, the connector starts some ahead.
         async with self.talk(quiet=False), self.talk(quiet=False):
             pass
-        before = -1
-        while before < self._resting:
-            before = self._resting
-            await asyncio.sleep(0.3)
-            self._resting = max(before, len(agent_processes(self.mark)))
+        found, unchanged = -1, 0
+        for _ in range(int(GONE_SECONDS / 0.1)):
+            last, found = found, len(agent_processes(self.mark))
+            unchanged = unchanged + 1 if found == last else 0
+            # Processes of the sessions may be about to end, or others about to be started.
+            if unchanged == REST_LOOKS:
+                break
+            await asyncio.sleep(0.1)
+        self._resting = found
 
 
 class _Reader:

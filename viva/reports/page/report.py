@@ -105,7 +105,7 @@ def _labels(rows: Rows) -> dict[str, str]:
 
 
 def _assets() -> dict[str, Any]:
-    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    script = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("run_parts.js", "page.js"))
     return {
         "style": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704 - our own file

@@ -166,7 +166,7 @@ def _kinds(truths: Mapping[Key, Truth], points: Sequence[JudgedPoint]) -> Iterab
         return
     middle = median_high(point.length for point in points)
     splits: tuple[tuple[str, str, Callable[[JudgedPoint], bool]], ...] = (
-        ("points with eval_code", "points without eval_code", lambda point: point.has_code),
+        ("points with check or eval_code", "points without check or eval_code", lambda point: point.has_code),
         (
             f"shorter than {middle:,} characters",
             f"{middle:,} characters or more",

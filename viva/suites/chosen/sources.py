@@ -10,6 +10,7 @@ from pathlib import Path
 from viva.adapters.connectors.loaded_agent import file_digest
 from viva.adapters.connectors.spec import CHILD, is_agent_file
 from viva.cases import Case
+from viva.cases.load import table_of
 from viva.journal.lines import FILE
 
 COMMANDS = frozenset({"cmd", "cmd+plain", "acp"})
@@ -20,8 +21,10 @@ PASSED_OVER = frozenset({"__pycache__", "node_modules", "runs", "venv"})
 
 
 def case_sources(case: Case) -> Iterator[Path]:
-    """Yield the files of a case, and the files and folders that its exam needs."""
+    """Yield the files of a case, its table of rows included, and the files and folders that its exam needs."""
     yield case.file
+    if case.row and (table := table_of(case)) is not None:
+        yield table
     for name in case.own_files:
         yield case.folder / name
 

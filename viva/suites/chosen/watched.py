@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from viva.cases import Case
+from viva.cases.many.references import split_reference
 from viva.filters.expression import Comparison, Expression, Or
 from viva.suites.chosen.sources import agent_folders, agent_sources, case_sources, files_below, is_watched
 
@@ -62,8 +63,9 @@ def watched(paths: Sequence[str], specs: Sequence[str], load: Callable[[], Seque
 def places_of(paths: Sequence[str], specs: Sequence[str]) -> Iterator[Path]:
     """Yield what can be watched without a case that can be loaded: the named folders, and the agents' files."""
     left = MOST_FOLDERS
-    for path in paths:
-        yield Path(path)
+    for reference in paths:
+        path = split_reference(reference).path
+        yield path
         for folder, folders, names in os.walk(path):
             folders[:] = [each for each in folders if is_watched(folder, each)]
             left -= 1

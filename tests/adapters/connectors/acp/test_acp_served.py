@@ -13,8 +13,9 @@ import pytest
 
 from tests.adapters.connectors.acp.scripted_sessions import do, seen, session
 from tests.adapters.connectors.child.child_connectors import is_alive, until
-from viva.adapters.connectors.acp import files, messages
-from viva.adapters.connectors.acp.files import FileRefused, read_text, write_text
+from viva.adapters.connectors import workspace_files
+from viva.adapters.connectors.acp import messages
+from viva.adapters.connectors.workspace_files import FileRefused, read_text, write_text
 from viva.errors import AgentError, SetupError
 
 READ, WRITE, PERMISSION = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
@@ -107,7 +108,7 @@ def test_a_workspace_that_became_a_link_is_not_followed(workspace: Path, tmp_pat
 
 
 def test_sizes_of_files_are_limited(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_BYTES", 1024 * 1024)
+    monkeypatch.setattr(workspace_files, "MOST_BYTES", 1024 * 1024)
     path = workspace / "large.txt"
     path.write_text("x" * (1024 * 1024 + 1))
     with pytest.raises(FileRefused, match="more than 1 MiB"):

@@ -1,4 +1,4 @@
-"""Reads and writes text files for an agent, inside its workspace only: no link is followed, and sizes are limited."""
+"""Reads and writes files for an agent, inside its workspace only: no link is followed, and nothing waits for a pipe."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Maximum size of a file that is read or written."""
+"""Maximum size of a text that is read or written."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -85,16 +86,40 @@ def write_text(workspace: Path, path: object, text: str) -> None:
     content = text.encode("utf-8", "backslashreplace")
     if len(content) > MOST_BYTES:
         raise FileRefused(f"{path} would have more than {MOST_BYTES // 1024**2} MiB, the maximum")
-    with _as_refusal(path), _opened(workspace, parts, os.O_WRONLY | os.O_CREAT) as descriptor:
+    write_file(workspace, parts, content, str(path))
+
+
+def write_file(workspace: Path, parts: tuple[str, ...], content: bytes, shown: str) -> None:
+    """Write a file, in place of what it contained; folders on its path are made.
+
+    Args:
+        workspace: The workspace, absolute.
+        parts: The path below the workspace.
+        content: The new content.
+        shown: The path, for messages.
+
+    Raises:
+        FileRefused: it is a link or not a regular file, or it cannot be written.
+    """
+    with _as_refusal(shown), _opened(workspace, parts, os.O_WRONLY | os.O_CREAT) as descriptor:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileRefused(f"{path} is not a regular file")
+            raise FileRefused(f"{shown} is not a regular file")
         os.ftruncate(descriptor, 0)
         view = memoryview(content)
         while view:
             view = view[os.write(descriptor, view) :]
 
 
-def folder_inside(workspace: Path, path: object) -> Path:
+@dataclass(frozen=True, slots=True)
+class CheckedFolder:
+    """A folder in which a command may run."""
+
+    path: Path
+    identity: tuple[int, int] | None = None
+    """Its device and inode when it was checked; None for the workspace itself."""
+
+
+def folder_inside(workspace: Path, path: object) -> CheckedFolder:
     """Return a folder in which a command may run.
 
     Raises:
@@ -106,9 +131,10 @@ def folder_inside(workspace: Path, path: object) -> Path:
         try:
             for part in parts:
                 folder = _step(folder, part)
+            found = os.fstat(folder)
         finally:
             os.close(folder)
-    return workspace.joinpath(*parts)
+    return CheckedFolder(workspace.joinpath(*parts), (found.st_dev, found.st_ino))
 
 
 def _read(descriptor: int, path: str) -> bytes:
