@@ -15,6 +15,16 @@ FOLDERS = (_PACKAGE / "example_agents", _PACKAGE.parent / "examples" / "agents")
 """The folders of an installation and of a checkout; site-packages may contain another project's `examples`."""
 
 
+def example_names() -> list[str]:
+    """Return the names of the agents that come with Viva, sorted."""
+    folder = _folder()
+    return [] if folder is None else sorted(file.stem for file in folder.glob("*.py"))
+
+
+def _folder() -> Path | None:
+    return next((folder for folder in FOLDERS if folder.is_dir()), None)
+
+
 class ExampleConnector:
     """Connects to an example by its name."""
 
@@ -25,8 +35,7 @@ class ExampleConnector:
             SetupError: there is no such example.
         """
         name = spec.partition(":")[2]
-        folder = next((folder for folder in FOLDERS if folder.is_dir()), None)
-        names = [] if folder is None else sorted(file.stem for file in folder.glob("*.py"))
+        folder, names = _folder(), example_names()
         if folder is None or name not in names:
             raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
         connector: Connector = ChildConnector() if isolate else PythonConnector()

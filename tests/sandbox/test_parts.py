@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import errno
 import json
+import marshal
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -675,3 +677,17 @@ def test_folders_of_sessions_are_in_memory_if_it_has_the_space(tmp_path: Path, m
     assert parent_of_sessions(1, str(tmp_path / "missing")) == usual
     monkeypatch.setenv("TMPDIR", usual)  # whoever says where temporary files go has them there
     assert parent_of_sessions(1, str(tmp_path)) == usual
+
+
+def test_the_servers_code_does_not_depend_on_who_loads_vivas_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest loads the modules of an installed Viva with a loader that cannot say what it compiles."""
+    as_usual = marshal.loads(bundle._code.__wrapped__())
+
+    class Opaque:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            return ModuleSpec(name, self, origin="opaque") if name.startswith("viva.") else None  # type: ignore[arg-type]
+
+    for name in [name for name in sys.modules if name.startswith(("viva.sandbox.inside", "viva.cases.check_code"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Opaque(), *sys.meta_path])
+    assert marshal.loads(bundle._code.__wrapped__()) == as_usual

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,17 +58,20 @@ def suites(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     return named + cases(ctx, param, incomplete)
 
 
+def _journals() -> list[str]:
+    """Return the journals under `runs/`, the newest first."""
+    from viva.journal.paths import RUNS
+    from viva.journal.writer import FILE
+
+    found = (file.parent for file in RUNS.glob(f"*/{FILE}")) if RUNS.is_dir() else ()
+    return sorted(map(str, found), reverse=True)  # their names begin with the time
+
+
 def journals(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the journals under `runs/`, the newest first; where none begins like that, the shell completes a path."""
     from click.shell_completion import CompletionItem
 
-    from viva.journal.paths import RUNS
-    from viva.journal.writer import FILE
-
-    if not RUNS.is_dir():
-        return paths(ctx, param, incomplete)
-    found = sorted((file.parent for file in RUNS.glob(f"*/{FILE}")), reverse=True)  # their names begin with the time
-    names = [CompletionItem(str(folder)) for folder in found if str(folder).startswith(incomplete)]
+    names = [CompletionItem(name) for name in _journals() if name.startswith(incomplete)]
     return names or paths(ctx, param, incomplete)
 
 
@@ -87,3 +92,86 @@ def filters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         return [CompletionItem(f"{before}{last}{operator}", help=known.words) for operator in OPERATORS[known.kind]]
     fields = (each for each in FIELDS.values() if each.name.startswith(last))
     return [CompletionItem(f"{before}{each.name}{'.' * bool(each.keyed)}", help=each.words) for each in fields]
+
+
+def complete_options(command: click.Command) -> click.Command:
+    """Give a command's options the completion that their values allow, where they have none of their own.
+
+    Args:
+        command: The command; it is changed.
+    """
+    for each in command.params:
+        names = _BY_NAME.get(each.name or "") or _BY_METAVAR.get(each.metavar or "")
+        if names is not None:
+            each.shell_complete = partial(_from, names, each)  # type: ignore[method-assign]
+        elif each.metavar in ("FILE", "FOLDER"):
+            each.shell_complete = partial(_path, each)  # type: ignore[method-assign]
+    return command
+
+
+def _path(param: click.Parameter, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    return paths(ctx, param, incomplete)
+
+
+def _from(
+    names: Callable[[], Iterable[str]], param: click.Parameter, ctx: click.Context, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the last of several names that are separated by commas, or else a path."""
+    from click.shell_completion import CompletionItem
+
+    begin, comma, last = incomplete.rpartition(",")
+    found = [CompletionItem(f"{begin}{comma}{name}") for name in names() if name.startswith(last)]
+    return found or paths(ctx, param, incomplete)
+
+
+def _agents() -> Iterable[str]:
+    from viva.adapters.connectors.example import example_names
+
+    return [f"example:{name}" for name in example_names()] + ["replay:"]
+
+
+def _evaluators() -> Iterable[str]:
+    from viva.judge.registry import EVALUATORS
+
+    return EVALUATORS.builtin
+
+
+def _formats() -> Iterable[str]:
+    from viva.reports.formats import FORMATS
+
+    return FORMATS.builtin
+
+
+def _personas() -> Iterable[str]:
+    from viva.examiner.library import names_of
+
+    return names_of("persona")
+
+
+def _strategies() -> Iterable[str]:
+    from viva.examiner.library import names_of
+
+    return names_of("strategy")
+
+
+def _tags() -> Iterable[str]:
+    """Return the tags of the suites of the nearest `viva.yaml`, which name those that matter."""
+    from viva.cli.project.used_file import nearest_project
+    from viva.errors import SetupError
+
+    with contextlib.suppress(CaseError, SetupError):
+        if (project := nearest_project()) is not None:
+            return sorted({tag for section in project.sections() for tag in section.values.get("tags", ())})
+    return ()
+
+
+_BY_NAME: Mapping[str, Callable[[], Iterable[str]]] = {
+    "evaluators": _evaluators,
+    "examiner": lambda: ("script", "model", "auto", "replay:"),
+    "kind": _formats,
+    "personas": _personas,
+    "strategies": _strategies,
+    "tags": _tags,
+}
+"""By the name of the command's parameter; only where its value is such a name."""
+_BY_METAVAR: Mapping[str, Callable[[], Iterable[str]]] = {"SPEC": _agents, "JOURNAL": _journals}

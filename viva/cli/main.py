@@ -64,6 +64,10 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = _imported(COMMANDS[cmd_name][0]).command
+        if ctx.resilient_parsing:  # the shell asks how a line goes on
+            from viva.cli.completion import complete_options
+
+            return complete_options(command)
         return command
 
     def resolve_command(

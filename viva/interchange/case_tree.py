@@ -8,9 +8,9 @@ from viva.cases import Case
 from viva.cases.checks.reader import check_of
 from viva.cases.checks.words import statement_of
 from viva.cases.points.as_in_a_file import points_as_in_a_file
-from viva.interchange.drafts.asked import as_text
 from viva.interchange.drafts.draft import INCOMPLETE
 from viva.interchange.drafts.rows import is_of_case
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.ledger import Ledger
 from viva.interchange.plain_data import plain_data
 from viva.interchange.source import Source

@@ -77,14 +77,7 @@ def read_usage(reported: object, *, silent: bool = False) -> Usage:
         given = made = None
     cached = _count(_part(reported, "prompt_tokens_details"), "cached_tokens") or 0
     hidden = _count(_part(reported, "completion_tokens_details"), "reasoning_tokens") or 0
-    return Usage(
-        given or 0,
-        made or 0,
-        min(cached, given or 0),
-        min(hidden, made or 0),
-        calls=1,
-        reported=given is not None and made is not None,
-    )
+    return Usage.answered(given, made, min(cached, given or 0), min(hidden, made or 0))
 
 
 def _charged(fault: str, whole: Mapping[str, Any]) -> ProtocolError:

@@ -185,14 +185,12 @@ def _usage(reported: object) -> Usage:
     cached = _count(inside.get("input_tokens_details"), "cached_tokens") or 0
     written = _count(inside.get("input_tokens_details"), "cache_write_tokens") or 0
     hidden = _count(inside.get("output_tokens_details"), "reasoning_tokens") or 0
-    return Usage(
-        given or 0,
-        made or 0,
+    return Usage.answered(
+        given,
+        made,
         min(cached, given or 0),
         min(hidden, made or 0),
-        calls=1,
         cache_write_tokens=min(written, given or 0),
-        reported=given is not None and made is not None,
     )
 
 

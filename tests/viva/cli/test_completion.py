@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
+from viva.cli.main import COMMANDS, viva
 
 ASK = """\
 . ./complete.bash 2>/dev/null
@@ -50,3 +54,53 @@ def test_bash_completes(desk: Desk, words: str, completed: str) -> None:
         ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment, capture_output=True, text=True
     )
     assert completed in " ".join(done.stdout.split()), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("suite ex", ["exams", "ex"]),  # the second one is left to the shell: paths
+        ("suite --tag s", ["slow", "smoke"]),
+        ("suite exams --persona imp", ["impatient"]),
+        ("suite exams --agent example:care", ["example:careful"]),
+        ("suite exams --baseline runs/2", ["runs/20261123-b", "runs/20261122-a"]),
+        ("suite exams --failed-in runs/20261122", ["runs/20261122-a"]),
+        ("suite exams --where su", ["suite"]),
+        ("report --where status=pa", ["status=passed"]),
+        ("report --where score<1\\ and\\ sta", ["score<1 and status", "score<1 and started"]),
+        ("report --format jun", ["junit"]),
+        ("judge --evaluators scoring_points,ex", ["scoring_points,exam"]),
+        ("compare runs/20261123", ["runs/20261123-b"]),
+        ("status runs/20261123", ["runs/20261123-b"]),
+        ("pause runs/20261123", ["runs/20261123-b"]),
+        ("resume runs/20261123", ["runs/20261123-b"]),
+        ("requeue runs/20261123", ["runs/20261123-b"]),
+        ("mcp --fo", ["--folder"]),
+        ("docs assis", ["assistant"]),
+        ("run --examiner m", ["model"]),
+        ("run --agent my_", ["my_"]),
+    ],
+)
+def test_names_of_suites_journals_fields_and_parts_are_completed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: str, completed: list[str]
+) -> None:
+    monkeypatch.chdir(desk.folder)
+    for name in ("20261122-a", "20261123-b", "no-journal"):
+        (desk.folder / "runs" / name).mkdir(parents=True)
+        if name != "no-journal":
+            (desk.folder / "runs" / name / "journal.jsonl").touch()
+    (desk.folder / "viva.yaml").write_text("suites: {exams: {cases: echo, tag: [smoke, slow]}, other: {cases: echo}}")
+    *before, last = shlex.split(words)
+    found = ShellComplete(viva, {}, "viva", "_VIVA_COMPLETE").get_completions(before, last)
+    assert [item.value for item in found] == completed
+
+
+def test_each_option_that_takes_a_journal_or_a_path_completes_it() -> None:
+    group = click.Context(viva, resilient_parsing=True)
+    for name in COMMANDS:
+        command = viva.get_command(group, name)
+        assert command is not None
+        context = click.Context(command, info_name=name)
+        for each in command.params:
+            if each.metavar in ("JOURNAL", "FILE", "FOLDER", "SPEC", "[JOURNAL]..."):
+                assert each.shell_complete(context, "no-such-thing"), (name, each.name)

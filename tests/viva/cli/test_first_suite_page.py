@@ -22,6 +22,9 @@ def test_the_commands_of_the_page_lead_to_a_gated_suite(tmp_path: Path) -> None:
     install, *commands = typed()
     assert install[:2] == ["pip", "install"]
     for words in commands:
+        if words[0] == "git":
+            assert all((tmp_path / name).exists() for name in words[2:] if words[1] == "add"), words
+            continue
         assert words[0] == "viva"
         # The image of the sandbox Docker need not be here; bubblewrap is as good for this.
         more = ("--sandbox", "bwrap") if words[1] == "suite" else ()
@@ -45,3 +48,9 @@ def test_the_file_on_the_page_is_the_one_that_is_written(tmp_path: Path) -> None
     shown = re.search(r"^# viva\.yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert shown is not None
     assert yaml.safe_load((tmp_path / "viva.yaml").read_text()) == yaml.safe_load(shown[1])
+
+
+def test_a_newcomer_types_as_little_as_the_page_says() -> None:
+    words, commands = sum(map(len, typed())), len(typed())
+    assert (words, commands) == (39, 8)
+    assert "eight commands, 39 words" in PAGE.read_text()

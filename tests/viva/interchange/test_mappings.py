@@ -39,7 +39,9 @@ class TestAdk:
             {"tool_called": "find_loan", "over": {"round": 1}},
             {"tool_called": "renew", "over": {"round": 1}},
             {"tool_called": "fines", "over": {"round": 2}},
+            {"state": {"path": '["renewals"]', "equals": 1}},
         ]
+        assert case.state == {"today": "2026-02-26", "branch": {"city": "Ulm"}}
 
     def test_a_scenario_is_an_exam_by_a_model_with_a_fixed_first_message_and_a_persona(self, tmp_path: Path) -> None:
         cases = imported("adk/library.evalset.json", tmp_path).cases
@@ -58,7 +60,7 @@ class TestAdk:
             {"tool_called": {"name": "roll_die", "arguments": {"sides": 6}, "exact": True}, "over": {"round": 1}}
         ]
         assert texts(case)[0] == ANSWER + "It is a 4."
-        assert case.config_var == {"session_input": {"state": {"luck": 7}, "app_name": "dice", "user_id": "u"}}
+        assert (case.state, case.config_var) == ({"luck": 7}, {"session_input": {"app_name": "dice", "user_id": "u"}})
 
     def test_match_types_name_the_evaluator_that_does_the_same(self, tmp_path: Path) -> None:
         report = imported("adk/library.evalset.json", tmp_path).report

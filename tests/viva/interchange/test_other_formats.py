@@ -189,7 +189,7 @@ def test_rows_of_a_platform_are_still_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_whatever_a_row_of_a_platform_is_it_is_in_a_case_or_in_the_report(
     platform: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -237,7 +237,7 @@ LOG = {
 }
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_whatever_a_log_holds_is_in_a_case_or_in_the_report(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -279,7 +279,7 @@ def without_nothing(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["count-lines", "two-steps"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_whatever_a_task_of_harbor_says_is_in_a_case_or_in_the_report(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,10 +15,13 @@ import pytest
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA
 from viva.cases import load_cases
+from viva.cli.commands import suite as suite_command
+from viva.cli.daily import watch
 from viva.cli.daily.watch import WatchedCommand, narrowed
+from viva.cli.project import used_file
 from viva.filters.expression import written
 from viva.suites.chosen.sources import case_sources
-from viva.suites.chosen.watched import WatchedSuite, places_of, watched
+from viva.suites.chosen.watched import Stamp, WatchedSuite, places_of, watched
 from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest
 
@@ -172,3 +176,60 @@ def test_a_resumed_suite_is_not_watched(suite: Desk) -> None:
     assert "cannot be given with --resume" in suite.viva("suite", "--resume", "j", "--watch", expect=2).stderr
     done = suite.viva("suite", "cases", "--where", "score<1", "--watch", expect=2)
     assert "not known before a run" in done.stderr
+
+
+PROJECT = """\
+suites:
+  exams: {cases: cases, agent: %s, sandbox: bwrap, name: 'one'}
+"""
+
+
+async def test_an_edit_of_viva_yaml_begins_anew_once_it_is_sound_and_means_something_else(
+    suite: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = suite.folder / "viva.yaml"
+    file.write_text(PROJECT % "'example:careful'")
+    (suite.folder / "below").mkdir()
+    monkeypatch.chdir(suite.folder / "below")
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "SETTLE_SECONDS", 0.01)
+    edits = iter(
+        (
+            PROJECT % "'example:failing'",
+            (PROJECT % "'example:failing'").replace("agent", "agnet"),
+            "# nothing else\n" + PROJECT % "'example:failing'",
+            PROJECT % "'agent.py:Agent'",  # loads code, and nobody has trusted it
+            (PROJECT % "['example:failing', 'example:careful']"),
+        )
+    )
+    ran: list[tuple[list[str], Path]] = []
+    seen_changes: list[str] = []
+
+    async def note(words: list[str], folder: Path | None) -> None:
+        ran.append((words, Path(folder or ".")))
+
+    real = watch._changed
+
+    async def edited(seen: dict[str, Stamp]) -> dict[str, Stamp]:
+        text = next(edits, None)
+        if text is None:
+            raise asyncio.CancelledError
+        seen_changes.append(capsys.readouterr().err)
+        file.write_text(text)
+        return await real(seen)
+
+    monkeypatch.setattr(watch, "_run", note)
+    monkeypatch.setattr(watch, "_changed", edited)
+    context = suite_command.command.make_context("suite", ["exams", "--watch"])
+    used_file._prepare(context, context.meta[used_file.USED])
+    with context, pytest.raises(asyncio.CancelledError):
+        await watch._follow(context, suite_command._watched, ["suite", "exams"])
+    told = [*seen_changes, capsys.readouterr().err]
+    assert [len(words) for words, _ in ran] == [2, 2, 2]  # the whole suite each time, without a filter
+    assert {folder for _, folder in ran} == {suite.folder / "below"}
+    assert "watching 1 case and 1 agent" in told[1]
+    assert "did you mean 'agent'" in told[2]
+    assert "waiting for" in told[2]
+    assert "watching" not in told[3]
+    assert "runs the code of agent.py:Agent" in told[4]
+    assert "watching 1 case and 2 agents" in told[5]

@@ -24,7 +24,7 @@ from viva.reports.output_file import is_standard_output, output_file
 
 
 @click.command("analyze")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.journals)
 @click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
 @single_option("prices")
 @single_option("max_output_tokens")

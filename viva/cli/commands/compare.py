@@ -24,8 +24,8 @@ from viva.statistics.findings import findings
 
 
 @click.command("compare")
-@click.argument("first", metavar="A", shell_complete=completion.paths)
-@click.argument("second", metavar="[B]", required=False, shell_complete=completion.paths)
+@click.argument("first", metavar="A", shell_complete=completion.journals)
+@click.argument("second", metavar="[B]", required=False, shell_complete=completion.journals)
 @click.option(
     "--agents",
     nargs=2,

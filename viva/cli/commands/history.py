@@ -17,7 +17,7 @@ from viva.statistics.over_time.trends import find_trends
 
 
 @click.command("history")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.journals)
 @click.option("--task", "tasks", multiple=True, metavar="NAME", help="Only this case or task. Can be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every trend, including flat ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")

@@ -13,7 +13,7 @@ from rich.console import Console
 from viva.adapters.connectors.spec import FORMS
 from viva.cases import find_case, load_case
 from viva.cli import completion
-from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
+from viva.cli.daily.watch import WatchedCommand, given_out, watch_and_exit, watch_option
 from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.project.used_file import ProjectCommand, Used, nearest_project, taken_from_file, trust_option
@@ -76,6 +76,14 @@ def _one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) ->
     return values[0] if values else None
 
 
+def _watched(context: click.Context) -> WatchedCommand:
+    """Return what a command with these parameters watches."""
+    case, agent = context.params["case"], context.params["agent"]
+    agents = () if agent is None else (agent,)
+    paths = (str(find_case(case)),)
+    return WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=given_out(context))
+
+
 @click.command("run", cls=OneExam)
 @click.argument("case", nargs=-1, required=True, metavar="CASE", callback=_one, shell_complete=completion.cases)
 @click.option(
@@ -106,8 +114,7 @@ def command(
     agents = () if agent is None else (agent,)
     refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
     if watch:
-        paths = (str(find_case(case)),)
-        watch_and_exit(WatchedCommand(paths, agents, lambda: [load_case(find_case(case))], filters=False, out=out))
+        watch_and_exit(_watched)
     exam = load_case(find_case(case))
     options = with_chosen_names(options_from(given), several=False)
     request = SuiteRequest(

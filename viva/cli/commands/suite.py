@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from rich.console import Console
@@ -17,7 +17,7 @@ from rich.text import Text
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.daily.filter_options import filter_options
-from viva.cli.daily.watch import WatchedCommand, watch_and_exit, watch_option
+from viva.cli.daily.watch import WatchedCommand, given_out, watch_and_exit, watch_option
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
@@ -168,7 +168,9 @@ def command(
     """
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
     if watch:
-        _watch(paths, resume, out, given)
+        if resume is not None:
+            fail("viva suite: --watch begins a new suite, and cannot be given with --resume.")
+        watch_and_exit(_watched)
     if baseline is not None and given["failed_in"] is not None:
         fail(
             "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
@@ -233,16 +235,15 @@ def _check(
         fail("viva suite: --baseline and --max-drop require each other.")
 
 
-def _watch(paths: tuple[str, ...], resume: Path | None, out: Path | None, given: Mapping[str, Any]) -> NoReturn:
-    """Run the suite, and then again what a saved file touches."""
-    if resume is not None:
-        fail("viva suite: --watch begins a new suite, and cannot be given with --resume.")
-    named = SuiteRequest(command="suite", paths=paths, names=given["names"], tags=given["tags"])
-    load = partial(find_plan_cases, named)
+def _watched(context: click.Context) -> WatchedCommand:
+    """Return what a command with these parameters watches."""
+    given = context.params
+    named = SuiteRequest(command="suite", paths=given["paths"], names=given["names"], tags=given["tags"])
     where: str | None = given["where"]
     if where is not None:
         check_planned(parse_filter(where))
-    watch_and_exit(WatchedCommand(paths, given["agents"], load, filters=True, where=where, out=out))
+    load = partial(find_plan_cases, named)
+    return WatchedCommand(given["paths"], given["agents"], load, filters=True, where=where, out=given_out(context))
 
 
 def _new(

@@ -16,7 +16,7 @@ import click
 from viva.cases import Case, CaseError
 from viva.cli.options import call_option
 from viva.cli.process import fail, run_async
-from viva.cli.project.used_file import typed_in
+from viva.cli.project.used_file import file_in_use, read_again, typed_in
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.filters.expression import And, Expression, written
@@ -56,30 +56,56 @@ class WatchedCommand:
     out: Path | None = None
 
 
-def watch_and_exit(watch: WatchedCommand) -> NoReturn:
+def given_out(context: click.Context) -> Path | None:
+    """Return the folder that `--out` or `viva.yaml` names; None if each journal has a name of its own."""
+    chosen = context.get_parameter_source("out") is not click.core.ParameterSource.DEFAULT
+    out: Path | None = context.params["out"]
+    return out if chosen else None
+
+
+def watch_and_exit(watched_by: Callable[[click.Context], WatchedCommand]) -> NoReturn:
     """Run the command of this process again and again, without `--watch`, until it is stopped.
+
+    Args:
+        watched_by: Returns what is watched, from the parameters of the command. It is called again after a change of
+            `viva.yaml`.
 
     Raises:
         SystemExit: always, at the end.
     """
+    context = click.get_current_context()
     try:
-        run_async(_follow(watch, [each for each in sys.argv[1:] if each != FLAG]))
+        run_async(_follow(context, watched_by, [each for each in sys.argv[1:] if each != FLAG]))
     except KeyboardInterrupt:
         fail("viva: no longer watching.", STOPPED)
     raise SystemExit(STOPPED)
 
 
-async def _follow(watch: WatchedCommand, words: list[str]) -> None:
+async def _follow(
+    context: click.Context, watched_by: Callable[[click.Context], WatchedCommand], words: list[str]
+) -> None:
+    home = typed_in()  # where a suite of `viva.yaml` was typed, which is not where it works
+    watch, settings = watched_by(context), file_in_use(context)
     number, before, seen = 0, None, dict[str, Stamp]()
+    known = None if settings is None else stamp_of(settings)
     while True:
+        if settings is not None and seen.get(settings, known) != known:
+            known = seen[settings]
+            if (again := read_again(context)) is None:
+                _say(f"waiting for {settings} to be saved again")
+                seen = await _changed(seen)
+                continue
+            if _means_other(again, context):
+                context, watch, before = again, watched_by(again), None
         now = _read(watch)
         places = {*map(str, places_of(watch.paths, watch.specs)), *(now.places if now else ()), *seen}
+        places |= set() if settings is None else {settings}
         # What was seen before the cases were read counts: a file may have been saved meanwhile.
         seen = {place: seen[place] if place in seen else stamp_of(place) for place in places}
         touched = None if now is None or before is None else now.touched_since(before)
         if now is not None and (before is None or touched is not None):
             number, before = number + 1, now
-            await _run([*words, *narrowed(watch, touched), *_numbered(watch.out, number)])
+            await _run([*words, *narrowed(watch, touched), *_numbered(watch.out, number)], home)
             _say(
                 f"watching {counted(len(now.cases), 'case')} and {counted(len(now.agents), 'agent')}; Ctrl-C ends this"
             )
@@ -125,9 +151,16 @@ def _numbered(out: Path | None, number: int) -> list[str]:
     return [] if out is None or number == 1 else ["--out", f"{out}-{number}"]
 
 
-async def _run(words: Sequence[str]) -> None:
-    # In the folder in which they were typed, which is not where a suite of `viva.yaml` works.
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "viva", *words, cwd=typed_in())
+def _means_other(now: click.Context, before: click.Context) -> bool:
+    """Return whether another reading of `viva.yaml` gives the command another meaning."""
+    return any(now.params[name] != before.params[name] for name in now.params if name != "out") or (
+        given_out(now) != given_out(before)
+    )
+
+
+async def _run(words: Sequence[str], folder: Path | None) -> None:
+    # Without -P, Python would import modules of the folder in the place of others.
+    process = await asyncio.create_subprocess_exec(sys.executable, "-P", "-m", "viva", *words, cwd=folder)
     try:
         await process.wait()
     except asyncio.CancelledError:

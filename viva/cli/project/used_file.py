@@ -26,6 +26,8 @@ from viva.suites.request import FromFile
 
 USED = "viva_yaml"
 TYPED_IN = "viva_typed_in"
+TYPED = "viva_typed"
+"""The words of the command line after the command's name."""
 ONE_CALL = "--trust"
 FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 
@@ -64,6 +66,7 @@ class ProjectCommand(click.Command):
         """Parse the arguments as click does, with the values of the file as defaults."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
+        ctx.meta[TYPED] = tuple(args)
         typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         if not typed.keys() & {"help", "listing"} and (used := self._section_or_fail(typed)) is not None:
             ctx.meta[USED] = used
@@ -125,6 +128,35 @@ def typed_in() -> Path | None:
     """Return the folder in which this command was typed, if it works in another one; else None."""
     folder: Path | None = click.get_current_context().meta.get(TYPED_IN)
     return folder
+
+
+def file_in_use(context: click.Context) -> str | None:
+    """Return the path of the `viva.yaml` from which a command takes anything; None if from none."""
+    used: Used | None = context.meta.get(USED)
+    return None if used is None else str(used.project.file.path)
+
+
+def read_again(context: click.Context) -> click.Context | None:
+    """Return the context of the same command line with `viva.yaml` as it is now; None, after a message, if it has
+    mistakes or is not trusted.
+
+    Args:
+        context: The context of the command, as it was called.
+    """
+    here = os.getcwd()
+    os.chdir(context.meta.get(TYPED_IN, here))
+    try:
+        again = context.command.make_context(context.info_name, list(context.meta[TYPED]), parent=context.parent)
+        if (used := again.meta.get(USED)) is not None:
+            report_user_errors(_prepare)(again, used)
+    except click.ClickException as error:
+        error.show()
+        os.chdir(here)
+        return None
+    except SystemExit:  # the message has been printed
+        os.chdir(here)
+        return None
+    return again
 
 
 def taken_from_file() -> FromFile | None:

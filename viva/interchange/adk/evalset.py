@@ -8,6 +8,7 @@ from typing import Any
 from viva.interchange.adk.criteria import Criteria, rubric_point
 from viva.interchange.adk.turns import read_turn
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.points import state_point
 from viva.interchange.drafts.spelling import entries, field, text_of
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
@@ -126,20 +127,25 @@ def _persona(persona: Source, draft: CaseDraft) -> str:
 
 def _session(draft: CaseDraft, case: Source, metadata: dict[str, Any]) -> None:
     session = field(case, "session_input") or field(case, "initial_session")
+    state = field(session, "state")
     if session is not None:
-        # The adapter gets it: a case cannot set the state of an agent that it does not know.
-        draft.fields["config_var"] = {"session_input": session.take()}
-        state = field(session, "state")
-        if state is not None and state.peek():
-            why = "is passed to the adapter as config_var.session_input.state, which has to set it"
-            state.report(Gap.NEEDS_A_PERSON, why)
+        about = {key: each.take() for key, each in session.items() if state is None or each.path != state.path}
+        if kept := {key: value for key, value in about.items() if value not in (None, {}, "")}:
+            draft.fields["config_var"] = {"session_input": kept}
+    if state is not None and state.is_mapping and state.peek():
+        draft.fields["state"] = state.take()
+        state.remark(Gap.NEEDS_A_PERSON, "is given to the adapter as config_var.state, which has to set it")
+    elif state is not None and not state.is_mapping:
+        state.report(Gap.NO_HOME, "a state is a mapping")
     final = field(case, "final_session_state")
     if final is not None and final.peek():
-        metadata["final_session_state"] = final.take()
-        final.report(
-            Gap.NEEDS_A_PERSON, "is kept as metadata; an agent's state is judged if it is in a file: check: file"
-        )
-        draft.mark("The source expects a state of the session at the end (metadata.final_session_state): add a check.")
+        point = state_point(final)
+        if point is None:
+            metadata["final_session_state"] = final.take()
+            draft.mark("The source expects a state at the end (metadata.final_session_state): add a check: state.")
+        else:
+            draft.points.append(point)
+            final.remark(Gap.NEEDS_A_PERSON, "check: state needs an adapter that returns the state of its session")
     created = field(case, "creation_timestamp")
     if created is not None:
         metadata["creation_timestamp"] = created.take()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from viva.interchange.drafts.asked import as_text
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.spelling import field
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 

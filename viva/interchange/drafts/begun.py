@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from viva.interchange.drafts.asked import as_text
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.wording import ROLES, as_text
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 
-ROLES = {
-    "user": "user",
-    "human": "user",
-    "example_user": "user",
-    "assistant": "agent",
-    "ai": "agent",
-    "model": "agent",
-    "example_assistant": "agent",
-    "system": "system",
-    "developer": "system",
-}
+EXAMPLES = {"example_user": "user", "example_assistant": "agent"}
+"""Names of the speakers of examples, which openai/evals gives to messages of the system."""
 PARTS = ("text", "input_text", "output_text")
 
 
@@ -48,19 +39,20 @@ def in_order(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _turn(message: Source) -> dict[str, Any] | None:
     role, name, content = message.get("role"), message.get("name"), message.get("content")
-    speaker = str(role.express("who speaks")) if role is not None else "user"
-    if name is not None and str(name.peek()) in ROLES:
-        speaker = str(name.express("who speaks"))
+    speaker = str(role.express("who speaks")).lower() if role is not None else "user"
+    speaker = ROLES.get(speaker, "")
+    if name is not None and str(name.peek()) in EXAMPLES:
+        speaker = EXAMPLES[str(name.express("who speaks"))]
     elif name is not None:
         name.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
     text = _text(content) if content is not None else ""
-    if speaker not in ROLES or not text.strip():
+    if not speaker or not text.strip():
         message.report(Gap.NO_HOME, "a conversation already begun has messages of the user, the agent and the system")
         return None
     for key, value in message.items():
         if key not in ("role", "content", "name"):
             value.report(Gap.NO_HOME, "a turn that is given has a speaker and a text")
-    return {"role": ROLES[speaker], "content": text}
+    return {"role": speaker, "content": text}
 
 
 def _text(content: Source) -> str:

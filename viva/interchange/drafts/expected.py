@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viva.interchange.drafts.asked import as_text
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.source import Source
 
 AGREES = "The agent's answer agrees with the expected answer: "

@@ -97,6 +97,21 @@ def _depth(value: Any) -> int:
     return 1 + max((_depth(each) for each in inner), default=0)
 
 
+def state_point(state: Source) -> Point | None:
+    """Return the point that the agent's state has these values at its end; None if no check can say so."""
+    if not state.is_mapping or len(state.peek()) > MOST or _depth(state.peek()) >= DEEPEST:
+        return None
+    if any(value is None for value in state.peek().values()):
+        return None
+    if any(not key or len(key) > LONGEST_NAME or {'"', "'"} <= set(key) for key in state.peek()):
+        return None
+    checks: list[Check] = []
+    for key, value in state.items():
+        mark = "'" if '"' in key else '"'
+        checks.append({"state": {"path": f"[{mark}{key}{mark}]", "equals": value.take()}})
+    return check_point(checks[0] if len(checks) == 1 else {"all": checks})
+
+
 def does_not_happen(text: str) -> str:
     """Return the statement that something did not happen."""
     return f"This does not happen: {text}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.interchange.drafts.asked import as_text
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.source import Source
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import ROLES
+from viva.interchange.drafts.wording import ROLES
 from viva.interchange.ledger import Gap
 from viva.interchange.parsing import parse
 from viva.interchange.promptfoo.references import FileReferences, file_name, is_code

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import ROLES
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.wording import ROLES
 from viva.interchange.ledger import Gap
 from viva.interchange.promptfoo.references import FileReferences
 from viva.interchange.promptfoo.templates import filled_in, in_words

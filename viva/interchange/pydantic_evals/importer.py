@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import as_text
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.expected import AGREES
 from viva.interchange.drafts.spelling import entries
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

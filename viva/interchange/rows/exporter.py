@@ -123,9 +123,9 @@ def _said(tree: Source, script: Source) -> Any:
     if conversation is None:
         return lines[0] if len(lines) == 1 and isinstance(lines[0], str) else lines
     turns = [{"role": ROLES[turn["role"]], "content": turn["content"]} for turn in conversation.take()]
-    first, *others = lines
-    for index in range(1, len(lines)):
-        further = script.get(index)
-        if further is not None and others:
-            further.report(Gap.NO_HOME, "a row has one message after a conversation already begun")
-    return [*turns, {"role": "user", "content": first if isinstance(first, str) else first["say"]}]
+    for index, line in enumerate(lines):
+        if isinstance(line, str):
+            turns.append({"role": "user", "content": line})
+        elif (special := script.get(index)) is not None:
+            special.report(Gap.NO_HOME, "a row has messages, without conditions and repetitions")
+    return turns

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import GUIDED, add_input, as_text
+from viva.interchange.drafts.asked import GUIDED, add_input
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.expected import add_expected
+from viva.interchange.drafts.wording import as_text
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap

@@ -103,14 +103,10 @@ def _state(draft: CaseDraft, task: Source) -> None:
         name: value.take() for name, value in state.items() if name != "message_history" and value.peek() is not None
     }
     if kept:
-        draft.fields["config_var"] = {"initial_state": kept}
-        for name, value in state.items():
-            if name in kept:
-                why = f"is passed to the adapter as config_var.initial_state.{name}, which has to set it"
-                value.report(Gap.NEEDS_A_PERSON, why)
-        draft.mark(
-            "The state of the source's environment (config_var.initial_state) is set by your adapter, or not at all."
-        )
+        draft.fields["state"] = kept
+        why = "is given to the adapter as config_var.state, which has to set it"
+        state.remark(Gap.NEEDS_A_PERSON, why)
+        draft.mark("The state of the source's environment (state) is set by your adapter, or not at all.")
 
 
 def _others(draft: CaseDraft, task: Source, metadata: dict[str, Any]) -> None:
