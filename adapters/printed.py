@@ -18,11 +18,13 @@ from typing import Any
 
 from viva.adapters.calls import IN_AGENT
 from viva.records.redact import redact_end
-from viva.records.text import storable
+from viva.records.text import printable, storable
 
 LIMIT = 32_768
 """Characters of each stream that are kept: the last ones."""
 CUT = "[… the beginning is left out]\n"
+SHOWN = 1_000
+"""Characters at the end of a stream that an error quotes."""
 STREAMS = ("stdout", "stderr")
 
 
@@ -55,6 +57,19 @@ def texts_of(tails: Mapping[str, str], cut: Mapping[str, bool]) -> dict[str, str
         if tail.strip():
             found[stream] = storable(("" if whole else CUT) + redact_end(tail, LIMIT, cut=not whole))
     return found
+
+
+def add_last_words(error: Exception, printed: Mapping[str, str]) -> None:
+    """Add the end of what an agent printed to the error of an agent that did not open, unless the error has it.
+
+    Such an agent has no session, which would keep what it printed.
+    """
+    words = str(error)
+    for stream, text in printed.items():
+        end = printable(text.strip()[-SHOWN:])
+        if end[-20:] not in words:
+            words += f"; the end of its {stream}: {end}"
+    error.args = (words,)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import os
 import time
@@ -28,6 +29,7 @@ from viva.adapters.environment import EnvironmentLog
 from viva.adapters.inside.raised import Home
 from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import check_machine
+from viva.adapters.printed import add_last_words
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
@@ -275,7 +277,7 @@ async def open_session(
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()
-            await agent.open(seconds)
+            await _open(agent, seconds, owner)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
         session = AgentSession(agent, thread, verbose=verbose, home=home, owner=owner, environment=environment)
         try:
@@ -306,3 +308,19 @@ async def open_session(
             raise AgentError(f"its construction failed: {describe(error, home)}") from error
     await let_go()
     raise blame(f"its construction failed: {gone}")
+
+
+async def _open(agent: ConnectedAgent, seconds: float, owner: object) -> None:
+    """Open the agent as its own work, like all that follows: `close` may only cancel tasks that are the agent's."""
+    opening = start_call(agent.open(seconds), owner)
+    try:
+        await opening
+    except AgentError as error:
+        add_last_words(error, agent.printed)
+        raise
+    except asyncio.CancelledError:
+        if opening.done() and not opening.cancelled() and opening.exception() is None:  # it was open a moment before
+            close: Any = getattr(agent, "close", None)
+            with contextlib.suppress(AgentError):
+                await start_call(close(), owner)
+        raise

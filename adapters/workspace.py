@@ -8,10 +8,13 @@ import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from viva.adapters.machine import check_machine
-from viva.cases import Case
 from viva.errors import AgentError, WorkspaceError
+
+if TYPE_CHECKING:
+    from viva.cases import Case  # an agent in a process of its own imports this module, and needs no cases
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

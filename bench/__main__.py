@@ -27,6 +27,7 @@ BENCHES = {
     "conduct": "the examiner's conduct judged by code, for each round",
     "judge_cache": "share of a judge's input that a provider's cache can serve",
     "reports": "reports of 100,000 runs",
+    "viewer": "the viewer on large journals",
     "families": "a family of 10,000 rows against 10,000 cases",
     "checks": "checks without code: usual and hostile replies",
     "suite": "many concurrent conversations, and other tools with the same work",

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import marshal
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -45,16 +44,14 @@ def boot_script() -> str:
 
 
 @cache
-def _files() -> Mapping[str, Path]:
-    """Return the file of each module, by the module's name."""
-    analysis = {f"viva.cases.check_code.{name}": CHECK_CODE / f"{name}.py" for name in _ANALYSIS}
-    return analysis | {f"viva.sandbox.inside.{name}": INSIDE / f"{name}.py" for name in _MODULES}
-
-
-@cache
 def _modules() -> tuple[tuple[str, str], ...]:
     packages = ("viva", "viva.cases", "viva.cases.check_code", "viva.sandbox", "viva.sandbox.inside")
-    return (*((name, "") for name in packages), *((name, file.read_text()) for name, file in _files().items()))
+    return (*((name, "") for name in packages), *((name, file.read_text()) for name, file in _files()))
+
+
+def _files() -> list[tuple[str, Path]]:
+    analysis = [(f"viva.cases.check_code.{name}", CHECK_CODE / f"{name}.py") for name in _ANALYSIS]
+    return [*analysis, *((f"viva.sandbox.inside.{name}", INSIDE / f"{name}.py") for name in _MODULES)]
 
 
 @cache
@@ -65,13 +62,13 @@ def _code() -> bytes:
     """
     if sys.flags.optimize:
         return b""
-    return marshal.dumps([_code_of(name) if source else None for name, source in _modules()])
+    files = dict(_files())
+    return marshal.dumps([_code_of(name, files[name]) if source else None for name, source in _modules()])
 
 
-def _code_of(name: str) -> CodeType:
-    # Not by the loader that would import the module: pytest has one of its own for an installed Viva, which
-    # rewrites assertions and cannot say what it compiles.
-    code = SourceFileLoader(name, str(_files()[name])).get_code(name)
+def _code_of(name: str, file: Path) -> CodeType:
+    # Not by the module's own loader: those of pytest and of coverage tools return other code.
+    code = SourceFileLoader(name, str(file)).get_code(name)
     assert code is not None
     return _renamed(code, f"<viva {name.rpartition('.')[2]}>")
 

@@ -55,15 +55,15 @@ def _byte_code_kept() -> Iterator[None]:
 
 # pytest rewrites the assertions of plugins, and for it Hypothesis is one.
 with _byte_code_kept(), contextlib.suppress(ModuleNotFoundError):  # a cluster's environment has only what it needs
-    from hypothesis import settings
+    from tests import examples
 
-    # A test promises a result, never a duration: a busy machine takes longer.
-    settings.register_profile("viva", deadline=None)
-    settings.load_profile("viva")
+    examples.register_profiles()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """What Viva silences for its users is silent in its tests."""
+    if is_soak(config):
+        examples.load_soak()
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
     # The key that signs plans is kept there: tests leave nothing in the user's own.
@@ -72,6 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["XDG_STATE_HOME"] = state.name
     if "PYTEST_XDIST_WORKER" not in os.environ:
         _compile_viva()
+
+
+def is_soak(config: pytest.Config) -> bool:
+    """Return whether this is `make soak`, which also tries more examples of what Hypothesis tests."""
+    return bool(config.getoption("markexpr", "") == "soak")
 
 
 def _compile_viva() -> None:
@@ -100,9 +105,16 @@ LONG = ("tests/installed/", "tests/sandbox/test_daemon.py", "tests/sandbox/test_
 """Tests that take long for what one after the other builds, starts or waits for."""
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that in the end no process waits for another one."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Begin with what takes long, so that in the end no process waits for another one.
+
+    In a soak, all that Hypothesis tests is tested again, with more examples.
+    """
+    for item in items if is_soak(config) else ():
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("soak")
+    yield
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # keeps the order of all others
 
 

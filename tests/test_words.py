@@ -173,13 +173,18 @@ def prose(page: Path) -> Iterator[tuple[str, str]]:
             yield f"{page.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
 
 
+@functools.cache
+def pages() -> list[tuple[str, str]]:
+    """Return the lines of the pages, and the templates, with their places."""
+    lines = [line for page in PAGES for line in prose(page)]
+    return lines + [(file.name, file.read_text(encoding="utf-8")) for file in TEMPLATES]
+
+
 @pytest.mark.parametrize("pattern", TERMS)
 def test_no_message_help_or_page_uses_a_word_that_is_not_the_fields(pattern: str) -> None:
-    pages = [line for page in PAGES for line in prose(page)]
-    templates = [(file.name, file.read_text(encoding="utf-8")) for file in TEMPLATES]
     found = [
         f"{where}: {match[0]!r}, write: {TERMS[pattern]}"
-        for where, text in (*messages(), *helps(), *pages, *templates)
+        for where, text in (*messages(), *helps(), *pages())
         if (match := re.search(pattern, text, re.IGNORECASE))
     ]
     assert found == []

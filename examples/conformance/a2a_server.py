@@ -44,7 +44,7 @@ class Player(AgentExecutor):
         raise NotImplementedError
 
 
-if __name__ == "__main__":
+def main():
     listener = socket.create_server(("127.0.0.1", int(sys.argv[1]) if sys.argv[1:] else 0), backlog=200)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     card = AgentCard(
@@ -61,3 +61,7 @@ if __name__ == "__main__":
     app = Starlette(routes=[*create_agent_card_routes(card), *routes])
     print(f"a2a:{url}", flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from json_lines import begin, reply
+import json_lines
 
 
 def write(**message):
@@ -23,13 +23,13 @@ def answer(method, params):
     word, _, rest = text.removeprefix("conformance: ").partition(" ")
     if word == "exception":
         return {"error": {"code": -32603, "message": rest}}
-    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": reply(word, rest)}}
+    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": json_lines.reply(word, rest)}}
     write(method="session/update", params={"sessionId": "only", "update": chunk})
     return {"result": {"stopReason": "end_turn"}, "last": word == "leave"}
 
 
-if __name__ == "__main__":
-    begin()
+def main():
+    json_lines.begin()
     for line in sys.stdin:
         asked = json.loads(line)
         if "id" in asked and "method" in asked:
@@ -38,3 +38,7 @@ if __name__ == "__main__":
             write(id=asked["id"], **done)
             if last:
                 break
+
+
+if __name__ == "__main__":
+    main()

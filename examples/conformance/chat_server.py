@@ -21,6 +21,9 @@ class Handler(BaseHTTPRequestHandler):
         if said is None:
             return None
         word, _, rest = said[-1].partition(" ")
+        return self.respond(word, rest, said)
+
+    def respond(self, word, rest, said):
         if word == "exception":
             return self.send(400, json.dumps({"error": {"message": rest}}).encode())
         if word == "garbage":
@@ -79,5 +82,9 @@ def serve(handler, spec):
     server.serve_forever()
 
 
-if __name__ == "__main__":
+def main():
     serve(Handler, "{}/v1#conformance")
+
+
+if __name__ == "__main__":
+    main()

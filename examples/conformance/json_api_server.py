@@ -29,5 +29,9 @@ class Handler(chat_server.Handler):
         self.send(200, b"{}")
 
 
-if __name__ == "__main__":
+def main():
     chat_server.serve(Handler, "{}")
+
+
+if __name__ == "__main__":
+    main()

@@ -54,7 +54,7 @@ def begin():
     time.sleep(float(start))
 
 
-if __name__ == "__main__":
+def main():
     begin()
     for line in sys.stdin:
         asked = json.loads(line)
@@ -63,3 +63,7 @@ if __name__ == "__main__":
         print(json.dumps({"id": asked["id"], **answer}), flush=True)
         if word == "leave":
             break
+
+
+if __name__ == "__main__":
+    main()

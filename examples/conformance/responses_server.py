@@ -21,5 +21,9 @@ class Handler(chat_server.Handler):
         return {"id": name, "object": "response", "status": "completed", "output": [message]}
 
 
-if __name__ == "__main__":
+def main():
     chat_server.serve(Handler, "{}/v1/responses#conformance")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,8 @@ import time
 
 import json_lines
 
-if __name__ == "__main__":
+
+def main():
     json_lines.WORDS = "echo note recall empty size wait hang exception crash leave garbage write offspring start"
     json_lines.begin()
     print("> ", end="", flush=True)
@@ -18,3 +19,7 @@ if __name__ == "__main__":
         if word == "leave":
             time.sleep(0.2)  # a terminal shows the end of a reply by the next prompt
             break
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,9 @@ import pytest
 from viva.adapters import Reply, Step, VirtualUser
 from viva.adapters import calls as calls_module
 from viva.adapters import session as session_module
+from viva.adapters.contract import ConnectedAgent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.adapters.tasks import protect_tasks
 from viva.errors import AgentError, AgentTimeout, SetupError
 from viva.records.codec import to_plain
 from viva.records.transcript import StepKind, Usage
@@ -726,3 +728,33 @@ async def test_an_agent_whose_workspace_cannot_be_read_is_closed_all_the_same() 
     with pytest.raises(AgentError, match="RuntimeError: none"):
         await opened(NoFolder)
     assert closed == [1]
+
+
+class Reads(ConnectedAgent):
+    """As connectors that read what a program writes: in a task that begins with `open` and ends with `close`."""
+
+    def __init__(self, task_description: str) -> None:
+        self.reading: asyncio.Task[None] | None = None
+
+    async def open(self, seconds: float) -> None:
+        self.reading = asyncio.create_task(asyncio.sleep(600))
+
+    async def get_reply_from_agent(self, message: str) -> str:
+        return message
+
+    async def close(self) -> None:
+        assert self.reading is not None
+        self.reading.cancel()
+        await asyncio.wait((self.reading,))
+
+
+async def test_what_a_connector_began_while_it_opened_it_can_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "CLOSE_SECONDS", 1.0)
+    loop = asyncio.get_running_loop()
+    protect_tasks(loop)
+    try:
+        session = await opened(Reads)
+        assert await session.close() is None
+        assert session.agent.reading.cancelled()
+    finally:
+        loop.set_task_factory(None)

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.cases import Case, CaseError, load_case, yaml_lines
 from viva.cases.field_readers import case_keys
 from viva.cases.yaml_lines import MAX_BYTES, read_yaml
@@ -218,7 +219,7 @@ def loads_or_says_why(content: bytes) -> None:
         assert (again.name, again.hash, again.max_rounds) == (case.name, case.hash, case.max_rounds)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(mappings | sound_but_one, st.booleans())
 def test_any_mapping_loads_or_is_a_case_error(data: dict[Any, Any], flow: bool) -> None:
     class Plain(yaml.SafeDumper):
@@ -232,7 +233,7 @@ def test_any_mapping_loads_or_is_a_case_error(data: dict[Any, Any], flow: bool) 
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=200) | st.text("[]{}&*!|>-?:,#%@`'\"\\\n ab01.", max_size=60) | st.binary(max_size=100))
 @example("= ")
 @example("%YAML 9.9\n---\na: b")
@@ -242,7 +243,7 @@ def test_any_text_loads_or_is_a_case_error(text: str | bytes) -> None:
     loads_or_says_why(SOUND.encode() + b"config_var: " + content)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 10_000), st.binary(max_size=6), st.integers(0, 6))
 def test_a_bundled_case_with_a_few_bytes_changed_loads_or_is_a_case_error(at: int, put: bytes, away: int) -> None:
     content = (Path(__file__).parents[2] / "cases" / "weather_asks_back" / "case.yaml").read_bytes()

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.adapters.connectors.http.chat_stream import merged
 from viva.adapters.connectors.http.json_answers import read_answer
 from viva.adapters.connectors.http.json_keys import EventKeys, ReplyKeys, StepKeys, UsageKeys
@@ -40,7 +41,7 @@ KEYS = ReplyKeys(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(BODIES, TYPES, st.booleans())
 def test_any_answer_of_a_json_api_is_read_or_refused(body: bytes, kind: str, streams: bool) -> None:
     events = EventKeys(text="delta", event=["message", "reasoning"], end="failed") if streams else None
@@ -52,7 +53,7 @@ def test_any_answer_of_a_json_api_is_read_or_refused(body: bytes, kind: str, str
     assert found.usage.input_tokens >= 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(BODIES | st.lists(JSON, max_size=4).map(lambda items: json.dumps({"output": items}).encode()), TYPES)
 def test_any_answer_of_the_responses_api_is_read_or_refused(body: bytes, kind: str) -> None:
     try:
@@ -62,7 +63,7 @@ def test_any_answer_of_the_responses_api_is_read_or_refused(body: bytes, kind: s
     assert isinstance(found.text, str)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(BODIES)
 def test_any_chat_stream_is_merged_or_refused(body: bytes) -> None:
     try:

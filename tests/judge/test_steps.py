@@ -8,6 +8,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.judge.evidence import AGENT, look_up
 from viva.judge.scoring_points.grounds import _no_evidence
 from viva.judge.steps import NO_RESULT, NOT_RECORDED, parts_of, step_text, visible
@@ -40,7 +41,7 @@ TEXT = st.text(max_size=30) | st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT, TEXT), min_size=1, max_size=3), TEXT)
 def test_heads_and_parts_are_vivas_own_whatever_the_agent_writes(said: list[tuple[str, ...]], words: str) -> None:
     steps = tuple(Step(a, thought=b, tool="t", tool_input=c, result=d, agent=a) for a, b, c, d in said)

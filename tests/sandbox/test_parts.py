@@ -18,6 +18,7 @@ import tempfile
 import threading
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -604,6 +605,21 @@ async def test_a_server_starts_on_another_version_of_python_than_its_harness(
     assert (await session.check("assert True")).ending is Ending.PASSED
     await session.close()
     await sandbox.close()
+
+
+def test_modules_get_inside_as_they_are_whoever_else_loads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest rewrites the assertions of plugins' modules, and Viva is one; coverage tools load modules, too."""
+
+    def find_spec(name: str, *_: object) -> None:
+        assert not name.startswith("viva."), name
+
+    before = boot_frame({})
+    bundle._code.cache_clear()
+    with monkeypatch.context() as patch:
+        for name, _ in bundle._files():
+            patch.delitem(sys.modules, name, raising=False)
+        patch.setattr(sys, "meta_path", [SimpleNamespace(find_spec=find_spec), *sys.meta_path])
+        assert boot_frame({}) == before
 
 
 def test_compiled_modules_name_no_path_of_this_machine() -> None:

@@ -27,6 +27,7 @@ from viva.exam.examiners import (
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.resources import JudgeResources, build_judge
 from viva.exam.options import Options
+from viva.exam.requirements.begun_conversations import untaken_conversation
 from viva.exam.requirements.check_notices import notices_about_checks
 from viva.exam.requirements.dependencies import missing_for_agent
 from viva.exam.requirements.descriptors import raise_file_limit
@@ -175,6 +176,8 @@ async def build_resources(
     """
     papers = [case for case in cases if case is not None]
     loaded = {spec: given.agents.get(spec) or load_with(options, spec) for spec in agents}
+    if (refused := untaken_conversation(papers, loaded.values())) is not None:
+        raise SetupError(refused)
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
     notices: list[str] = []
     if loaded:

@@ -62,6 +62,7 @@ def import_cases(
             made = write_cases(drafts, staged.folder, Path(out))
             report.cases, report.files, report.marked = made.names, made.files, made.marked
             report.needs_model = any(draft.needs_model for draft in drafts)
+            report.begun = sum(bool(draft.conversation) for draft in drafts)
             written = [*made.documents, _write_reference(drafts, made.names, staged.folder)]
         file.ledger.close(written)
         report.account(file.ledger)

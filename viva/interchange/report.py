@@ -50,6 +50,8 @@ class ImportReport:
     """What a person has to do, by the name of the case, or of the family."""
     needs_model: bool = False
     """Whether a model has to examine or judge in some case."""
+    begun: int = 0
+    """Number of cases whose conversation has already begun: not every agent can be given it."""
     values: int = 0
     """Leaves of the source."""
     taken: int = 0
@@ -85,6 +87,7 @@ class ImportReport:
             "runs": self.runs,
             "marked": self.marked,
             "needs_model": self.needs_model,
+            "begun": self.begun,
             "values": self.values,
             "in_cases": self.taken,
             "expressed": self.expressed,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from viva.errors import ModelAnswerError, ModelError, ProtocolError
+from viva.records.redact import redact_end
 from viva.records.text import one_line
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
 """Maximum size of one response in bytes, as it is sent and decompressed."""
+MOST_QUOTED, QUOTED_SHOWN = 400, 100
+"""Bytes at the end of an answer that broke off that are looked at, and characters of them that are shown."""
 MOST_REDIRECTS = 20
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
@@ -78,7 +81,7 @@ async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:
     content, sent = bytearray(), 0
     streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     ends = stream_end if streams else None
-    async for piece in response.aiter_raw():
+    async for piece in _pieces(response, content):
         sent += len(piece)
         before = len(content)
         if unpack is None:
@@ -93,6 +96,18 @@ async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:
         if ends is not None and ends(content, len(content) - before):
             break
     return bytes(content)
+
+
+async def _pieces(response: Any, content: bytearray) -> AsyncIterator[bytes]:
+    """Yield what is received; the error of a connection that breaks quotes what came before."""
+    try:
+        async for piece in response.aiter_raw():
+            yield piece
+    except Exception as error:
+        if content:
+            last = one_line(redact_end(content[-MOST_QUOTED:].decode("utf-8", "replace"), QUOTED_SHOWN), QUOTED_SHOWN)
+            error.args = (f"{str(error) or type(error).__name__}; the end of what it had sent: {last!r}",)
+        raise
 
 
 def _checked(asked: Any, led: Any) -> Any:

@@ -46,14 +46,15 @@ async def read_response(body: bytes) -> ChatResponse:
     except DoubledKey as error:
         raise ModelAnswerError(f"the response's JSON cannot be trusted: {error}") from error
     except UnfitJson as error:
-        raise ProtocolError(_no_protocol(body.decode("utf-8", "replace"), str(error))) from error
+        raise ProtocolError(_no_protocol(_beginning(body), str(error))) from error
     whole = whole if isinstance(whole, dict) else {}
     choices = whole.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         words = _error_words(whole.get("error"))
-        raise _charged("it has no message" + (f", but the error {words}" if words else ""), whole)
+        words = f", but the error {words}" if words else f": {one_line(_beginning(body), WORDS_SHOWN)!r}"
+        raise _charged(f"it has no message{words}", whole)
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
         raise _charged(f"its content is {type(content).__name__} instead of text", whole)
@@ -76,14 +77,7 @@ def read_usage(reported: object, *, silent: bool = False) -> Usage:
         given = made = None
     cached = _count(_part(reported, "prompt_tokens_details"), "cached_tokens") or 0
     hidden = _count(_part(reported, "completion_tokens_details"), "reasoning_tokens") or 0
-    return Usage(
-        given or 0,
-        made or 0,
-        min(cached, given or 0),
-        min(hidden, made or 0),
-        calls=1,
-        reported=given is not None and made is not None,
-    )
+    return Usage.answered(given, made, min(cached, given or 0), min(hidden, made or 0))
 
 
 def _charged(fault: str, whole: Mapping[str, Any]) -> ProtocolError:
@@ -109,6 +103,10 @@ def _error_words(error: object) -> str:
     """Return what a provider says in an error object."""
     words = error.get("message") or error if isinstance(error, dict) else error
     return one_line(str(words), WORDS_SHOWN) if words else ""
+
+
+def _beginning(body: bytes) -> str:
+    return body[: 4 * WORDS_SHOWN].decode("utf-8", "replace")
 
 
 def _no_protocol(text: str, fault: str) -> str:

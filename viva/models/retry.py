@@ -23,6 +23,8 @@ NO_MODEL = "model_not_found"
 NO_HOST = (socket.EAI_NONAME, socket.EAI_FAIL, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 """The errors of a name server that knows that a host does not exist; others, such as EAI_AGAIN, may pass."""
 MOST_CAUSES = 10
+MOST_QUOTED = 1_200
+"""Bytes at the beginning of a body that an error quotes from."""
 """Maximum number of exceptions that are looked at behind one."""
 CALL_SECONDS = 300.0
 """Default of the maximum time of one attempt, from the request to the last byte of the answer."""
@@ -246,7 +248,7 @@ def explain(error: BaseException) -> str:
     """Return a provider's error in one line without secrets, with what to do if that is known."""
     status = status_of(error)
     name = type(error).__name__
-    text = redact(" ".join(str(error).split()))[:300]
+    text = redact(" ".join(_words_of(error, status).split()))[:300]
     if status in (401, 403):
         return f"the provider refused the key ({status}). Set the right one in the environment. {text}"
     if status == 404:
@@ -259,12 +261,21 @@ def explain(error: BaseException) -> str:
         if no_tls := next((each for each in _causes(error) if is_no_tls(each)), None):
             return _without_tls(no_tls)
         cause = error.__cause__
-        return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
+        return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:250]})"
     if status is None and isinstance(error, ProtocolError):
         return f"the response does not follow the protocol: {text}"
     if status is None and isinstance(error, ValueError | AttributeError | TypeError | LookupError | RecursionError):
         return f"the provider's response does not follow the protocol ({name}: {text}); most addresses end in /v1"
     return f"{name}: {text}"
+
+
+def _words_of(error: BaseException, status: int | None) -> str:
+    """Return an error's text; the SDK leaves out a body unless it is JSON with a `message`."""
+    words = str(error)
+    if words != f"Error code: {status}":
+        return words
+    body = getattr(getattr(error, "response", None), "content", b"")
+    return f"{words} - {body[:MOST_QUOTED].decode('utf-8', 'replace')}" if body else words
 
 
 def _without_tls(error: BaseException) -> str:

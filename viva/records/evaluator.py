@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from viva.cases import Case
 from viva.records.history import EvalHistorySource
 from viva.records.transcript import Metrics, Transcript
 from viva.records.verdict import Insight, Verdict
+
+if TYPE_CHECKING:
+    from viva.cases import Case  # an agent in a process of its own imports this package, and needs no cases
 
 
 @dataclass(frozen=True, slots=True)

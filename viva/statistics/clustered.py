@@ -78,11 +78,10 @@ def clustered_mean_interval(
     """
     if not clusters:
         raise ValueError("no clusters to take the mean of")
-    return _bootstrap(tuple(sorted(clusters)), confidence, least, most, seed)
+    interval = _interval_of_few if len(clusters) <= _SMALL else _interval_of_many
+    return interval(tuple(sorted(clusters)), confidence, least, most, seed)
 
 
-# A suite with one agent asks for the same interval twice, and once more for a tag that all its cases have.
-@lru_cache(maxsize=8)
 def _bootstrap(
     clusters: tuple[tuple[float, int], ...], confidence: float, least: float, most: float, seed: int
 ) -> Interval:
@@ -107,6 +106,13 @@ def _bootstrap(
         half = _half_width(clusters, mean, confidence)
         low, high = min(low, mean - half), max(high, mean + half)
     return Interval(max(least, min(low, mean)), min(most, max(high, mean)))
+
+
+# Groups of a few cases are often alike in their scores: families, tags, the trials of one case.
+_SMALL = 20
+_interval_of_few = lru_cache(maxsize=2048)(_bootstrap)
+# A suite with one agent asks for the same interval twice, and once more for a tag that all its cases have.
+_interval_of_many = lru_cache(maxsize=8)(_bootstrap)
 
 
 def _half_width(clusters: Sequence[tuple[float, int]], mean: float, confidence: float) -> float:

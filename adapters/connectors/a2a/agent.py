@@ -199,7 +199,7 @@ class A2aAgent(VirtualUser):
         if self._message is not None:
             text = await asyncio.to_thread(parts.text_of, self._message.parts)
         elif task is None:
-            raise AgentError("the agent answered with neither a message nor a task")
+            raise AgentError(f"the agent answered with neither a message nor a task{self._answered()}")
         else:
             said = "" if task.said is None else parts.text_of(task.said.parts)
             if task.state in FAILED:
@@ -243,8 +243,12 @@ class A2aAgent(VirtualUser):
         hint = ""
         if status_of(cause) in (401, 403) or status_of(cause.__cause__ or cause) in (401, 403):
             hint = ". Name the variable with its key in an agent file (key_env), or set VIVA_AGENT_API_KEY"
-        words = f"the agent at {self.url} failed: {redact(one_line(str(fault), 400))}{hint}"
+        words = f"the agent at {self.url} failed: {redact(one_line(str(fault), 400))}{self._answered()}{hint}"
         return AgentError(words, unavailable=is_unreachable(cause))
+
+    def _answered(self) -> str:
+        words = self._http.words()
+        return f"; it answered: {words}" if words else ""
 
     async def reply_so_far(self) -> Reply:
         """Return what the agent said while it worked on a task that failed or took too long."""

@@ -119,8 +119,7 @@ class Endpoint:
                 raise ConnectionError(_connection_words(error)) from error
             raise ModelError(_connection_words(error)) from error
         if response.status_code >= 400:
-            words = one_line(redact(response.content[: 4 * WORDS_SHOWN].decode("utf-8", "replace")), WORDS_SHOWN)
-            wrong = StatusError(response.status_code, words, response)
+            wrong = StatusError(response.status_code, beginning_of(response.content), response)
             if repeatable or wrong.status_code in NOT_TAKEN:
                 raise wrong
             raise ModelError(str(wrong)) from wrong
@@ -143,7 +142,12 @@ class Endpoint:
         await self._http.aclose()
 
 
+def beginning_of(body: bytes) -> str:
+    """Return the beginning of a body, for an error message."""
+    return one_line(redact(body[: 4 * WORDS_SHOWN].decode("utf-8", "replace")), WORDS_SHOWN)
+
+
 def _connection_words(error: BaseException) -> str:
     if isinstance(error, ProtocolError):
         return f"the answer does not follow the protocol: {error}"
-    return f"{one_line(redact(str(error)), 200) or type(error).__name__} (no whole answer came)"
+    return f"{one_line(redact(str(error)), 250) or type(error).__name__} (no whole answer came)"

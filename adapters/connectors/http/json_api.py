@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from viva.adapters.connectors.http.endpoint import Endpoint, EndpointAnswer, EndpointRequest
+from viva.adapters.connectors.http.endpoint import Endpoint, EndpointAnswer, EndpointRequest, beginning_of
 from viva.adapters.connectors.http.json_answers import ReadAnswer, fits, has_ended, read_answer
 from viva.adapters.connectors.http.json_keys import EventKeys, OpeningKeys, ReplyKeys, RequestKeys, sends
 from viva.adapters.connectors.http.templates import TemplateMistake, filled, filled_path
@@ -96,7 +96,8 @@ class JsonAgent(VirtualUser):
             try:
                 whole = await parse(answer.body)
             except UnfitJson as error:
-                raise AgentError(f"the answer that opens the session cannot be read: {error}") from error
+                words = f"{error}: {beginning_of(answer.body)!r}"
+                raise AgentError(f"the answer that opens the session cannot be read: {words}") from error
             self._session_id = str(fits(whole, keys.session_id, "open.session_id"))
         self._opened = True
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from viva.adapters.connectors.http.endpoint import beginning_of
 from viva.adapters.connectors.http.event_streams import DONE, error_in, is_stream, read_events
 from viva.errors import ModelAnswerError, ProtocolError
 from viva.records.bounded_json import DoubledKey, UnfitJson, read
@@ -58,7 +59,8 @@ def read_response_body(body: bytes, content_type: str, model: str, round_: int) 
     whole = _last_of(body) if is_stream(content_type, body) else _json(body)
     if not isinstance(whole, Mapping) or not isinstance(whole.get("output"), list):
         error = error_in(whole)
-        raise ProtocolError("it has no output" + (f", but the error {error}" if error else ""))
+        words = f", but the error {error}" if error else f": {beginning_of(body)!r}"
+        raise ProtocolError(f"it has no output{words}")
     details = whole.get("incomplete_details")
     reason = error_in(whole) or (str(details.get("reason") or "") if isinstance(details, Mapping) else "")
     found = ResponseRead(
@@ -183,14 +185,12 @@ def _usage(reported: object) -> Usage:
     cached = _count(inside.get("input_tokens_details"), "cached_tokens") or 0
     written = _count(inside.get("input_tokens_details"), "cache_write_tokens") or 0
     hidden = _count(inside.get("output_tokens_details"), "reasoning_tokens") or 0
-    return Usage(
-        given or 0,
-        made or 0,
+    return Usage.answered(
+        given,
+        made,
         min(cached, given or 0),
         min(hidden, made or 0),
-        calls=1,
         cache_write_tokens=min(written, given or 0),
-        reported=given is not None and made is not None,
     )
 
 

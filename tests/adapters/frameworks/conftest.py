@@ -8,11 +8,18 @@ import pytest
 
 from tests.adapters.frameworks.played import files_model, played
 from tests.model_server import ModelServer
+from tests.ports import free_port
+
+
+@pytest.fixture(scope="session")
+def model_port() -> int:
+    """The port of every test's model: ready processes of agents are for one environment, which names it."""
+    return free_port()
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer({"scripted": played, "files": files_model}) as server:
+def model(monkeypatch: pytest.MonkeyPatch, model_port: int) -> Iterator[ModelServer]:
+    with ModelServer({"scripted": played, "files": files_model}, port=model_port) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         yield server

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.environments import ROOT, folder_of
 from tests.viva.recordings.frameworks.make.script import INPUT_TOKENS, OUTPUT_TOKENS, TOOLS, Task
@@ -38,12 +40,21 @@ def in_vivas_process(framework: str, name: str, runs: int, folder: Path) -> str:
 @contextlib.asynccontextmanager
 async def opened(framework: str, name: str, workspace: Path, **config: Any) -> AsyncIterator[AgentSession]:
     """Open an agent, and close it."""
-    agent = _loaded(spec_of(framework, name))
-    session = await open_session(agent.factory, AgentArguments("the task", "the/app", config, workspace), 120)
+    with _same_environment():
+        agent = _loaded(spec_of(framework, name))
+        session = await open_session(agent.factory, AgentArguments("the task", "the/app", config, workspace), 120)
     try:
         yield session
     finally:
         assert await session.close() is None
+
+
+@contextlib.contextmanager
+def _same_environment() -> Iterator[None]:
+    """Have the environment that the tests before had: their agents' processes have imported the framework."""
+    with mock.patch.dict(os.environ):
+        os.environ.pop("PYTEST_CURRENT_TEST", None)
+        yield
 
 
 def tools_of(reply: Reply) -> list[Step]:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.judge.checks.effort import MOST_BYTES, MOST_CALLS, bytes_of, calls_of
 from tests.judge.checks.talks import call, check, does, talk
 from viva.cases.checks.reader import CheckMistake, read_check
@@ -100,7 +101,7 @@ def laborious(transcript: Transcript) -> dict[str, int]:
     return {form: calls for form, calls in found.items() if calls > MOST_CALLS}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ROUNDS, max_size=3), st.sampled_from(range(len(CHECKS))))
 @example([Round(1, "Hi.", "[" * 200_000)], 12)
 @example([Round(1, "Hi.", "\U00010027" * 199)], 10)

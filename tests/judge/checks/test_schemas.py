@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.examples import examples
 from viva.cases.checks.reader import CheckMistake, read_check
 from viva.judge.checks.json_schemas import MOST_LOOKS, schema_fault
 from viva.judge.checks.schema_limits import SchemaTooMuch
@@ -83,7 +84,7 @@ FLAT = st.booleans() | larger(st.booleans())
 SCHEMAS = FLAT | larger(FLAT) | larger(larger(FLAT))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(SCHEMAS, VALUES)
 def test_a_value_fulfils_what_jsonschema_says_that_it_fulfils(schema: Any, value: Any) -> None:
     read_check({"json": {"schema": schema}})

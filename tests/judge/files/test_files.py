@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.conftest import ModelAt
+from tests.examples import examples
 from tests.model_server import BadRequest, ModelServer, Request, said_by, sequence, verdict
 from tests.viva.reports.made import HOSTILE, png
 from viva.cases import Case, ScoringPoint, load_case
@@ -173,7 +174,7 @@ def test_no_name_leaves_its_line(name: str, case: Case, workspace: Path) -> None
 CONTENT = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8"), max_size=300))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(CONTENT)
 def test_no_content_leaves_its_indentation(case: Case, workspace: Path, content: str) -> None:
     (workspace / "report.md").write_bytes(content.encode("utf-8", "surrogatepass"))

@@ -8,13 +8,14 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.cli.json_pieces import PIECE, json_pieces
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
 
 NAMES = st.text(max_size=5)
-UNTIMED = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+UNTIMED = settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @UNTIMED

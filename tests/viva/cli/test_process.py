@@ -17,6 +17,7 @@ MISTAKES = {
     "judge": ("nowhere",),
     "trace": ("no_such_reader:x",),
     "report": ("nowhere",),
+    "view": ("nowhere", "--no-open"),
     "compare": ("nowhere", "nowhere"),
     "history": ("nowhere",),
     "analyze": ("nowhere",),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
+from viva.cli.main import COMMANDS, viva
 
 HEAVY = {
     "autogen_core",
@@ -57,3 +60,24 @@ def test_judging_again_and_replay_load_no_autogen_and_no_model_client(desk: Desk
     for arguments in (("judge", "journal", "--sandbox", "process", "--quiet"), ("replay", "journal")):
         packages = loaded(desk.folder, *arguments)
         assert not {name for name in packages if name.startswith("autogen")} | (packages & {"openai", "httpx"})
+
+
+def test_garbage_is_not_searched_for_while_a_command_is_imported_and_is_again_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_command.py").write_text("import gc\n\ncommand = None\nsearched = gc.isenabled()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(COMMANDS, "imported", ("imported_command", "A command."))
+    assert gc.isenabled()
+    assert viva.get_command(click.Context(viva), "imported") is None
+    assert gc.isenabled()
+    assert sys.modules.pop("imported_command").searched is False
+
+
+def test_who_has_switched_the_search_for_garbage_off_finds_it_off(desk: Desk) -> None:
+    gc.disable()
+    try:
+        desk.viva("cases", expect=0)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

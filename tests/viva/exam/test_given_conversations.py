@@ -13,7 +13,9 @@ from tests.conftest import KEY
 from tests.model_server import ModelServer, Request, text_of, verdict
 from tests.scripted_judges import ScriptedModel
 from tests.viva.conftest import Desk
+from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.cases import Case
+from viva.exam.requirements.begun_conversations import untaken_conversation
 from viva.examiner.model import render_prompt
 from viva.examiner.role import role_of
 from viva.judge import ScoringPointsEvaluator
@@ -60,6 +62,28 @@ def test_an_agent_with_the_method_is_given_the_turns_before_its_first_message(
     assert "agent (given by the case): They are in your basket." in printed
     shop.viva("report", "journal", "--format", "html", "--out", "page.html", expect=0)
     assert "user: I would like the red ones in 41." in (shop.folder / "page.html").read_text()
+
+
+def test_no_agent_of_a_suite_is_asked_if_the_class_of_another_takes_no_conversation(shop: Desk) -> None:
+    first = shop.agent(RECALLING + "\n    Path('asked').touch()", "first")
+    other = shop.agent("def get_reply_from_agent(self, message):\n    return '42'", "other")
+    done = shop.viva("suite", "shoes", "--agent", first, "--agent", other, "--sandbox", "process", expect=2)
+    assert "the agent other.py:Agent takes none" in done.stderr
+    assert not [each for each in shop.folder.iterdir() if each.name in ("asked", "runs")]
+
+
+@pytest.mark.parametrize("spec", ["a2a:http://127.0.0.1:9/", "cmd:cat", "cmd+plain:cat"])
+def test_connectors_without_a_way_to_give_it_refuse_it(shop: Desk, spec: str) -> None:
+    done = shop.viva("run", "shoes", "--agent", spec, "--sandbox", "process", expect=2)
+    assert f"the agent {spec} takes none" in done.stderr
+
+
+def test_a_coding_agent_refuses_it_before_the_first_exam() -> None:
+    begun = Case("shoes", conversation=TURNS, script=["Hi."], scoring_points=["Fine."])
+    other = Case("hello", script=["Hi."], scoring_points=["Fine."])
+    agent = LoadedAgent("acp:coder", "coder", lambda: None, kind="acp")
+    assert "the agent acp:coder takes none" in (untaken_conversation([other, begun], [agent]) or "")
+    assert untaken_conversation([other], [agent]) is None
 
 
 @pytest.mark.parametrize("isolate", [(), ("--isolate",)], ids=["here", "own-process"])

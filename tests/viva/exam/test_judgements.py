@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.exam.evaluation import evaluate_all
 from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.record import make_record
@@ -213,7 +214,7 @@ def returned(draw: st.DrawFn) -> Any:
 
 
 @given(returned(), st.booleans())
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_returned_becomes_a_sound_insight_or_an_error(found: Any, plain: bool) -> None:
     def tone(transcript: Transcript, context: Context) -> Any:
         return found

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import csv
 import json
 import shutil
+import tomllib
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.viva.interchange.accounting import leaves
 from tests.viva.interchange.imports import SOURCES, Imported
+from tests.viva.interchange.test_round_trips import PLATFORMS
 from viva.cases.field_readers import CaseReader
 from viva.cases.yaml_lines import LineNumbers
 from viva.errors import SetupError
@@ -118,7 +124,7 @@ DOCUMENTS = [name for name in ALL if name.endswith((".json", ".jsonl", ".yaml"))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_a_value_is_it_is_in_a_case_or_in_the_report(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -137,18 +143,24 @@ def test_whatever_a_value_is_it_is_in_a_case_or_in_the_report(
         drafts = format_named(ALL[name][0]).load().read(file, ImportOptions())
     except SetupError:  # nothing in it can be imported any more, and the message says so
         return
-    written = [*(sound(draft) for draft in drafts), [draft.reference for draft in drafts]]
+    assert missing(file, drafts) == []
+    assert {leaf.path for leaf in file.ledger if not leaf.document} == {path for path, _ in leaves(file.tree().peek())}
+
+
+def missing(file: SourceFile, drafts: Sequence[CaseDraft]) -> list[tuple[str, Any]]:
+    """The leaves of a source that are neither in the cases nor decide their form nor are in the report."""
+    written = [
+        *(sound(draft) for draft in drafts),
+        *(draft.columns for draft in drafts),
+        [draft.reference for draft in drafts],
+    ]
     file.ledger.close(written)
     text = "\n".join(canonical(value) for value in scalars(written))
-    plain = file.tree().peek()
-    assert [
-        (path, value)
-        for path, value in leaves(plain)
-        if value not in (None, "", [], {})
-        and not file.ledger.leaf("", path).notes
-        and not file.ledger.leaf("", path).expressed
-        and canonical(value) not in text
-    ] == []
+    return [
+        (str(leaf.path), leaf.value)
+        for leaf in file.ledger
+        if not (leaf.is_empty or leaf.notes or leaf.expressed or canonical(leaf.value) in text)
+    ]
 
 
 def sound(draft: CaseDraft) -> Any:
@@ -174,3 +186,113 @@ def test_rows_of_a_platform_are_still_rows(tmp_path: Path) -> None:
     assert recognised(SourceFile(source)).name == "rows"
     source.write_text('[{"input": "Hi", "expected_output": "Hello"}]')
     assert recognised(SourceFile(source)).name == "rows"
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_whatever_a_row_of_a_platform_is_it_is_in_a_case_or_in_the_report(
+    platform: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    source = tmp_path_factory.mktemp("rows") / "rows.json"
+    source.write_text(json.dumps(changed(data, PLATFORMS[platform])))
+    file = SourceFile(source)
+    with contextlib.suppress(SetupError):  # no row says any more what the agent is asked
+        assert missing(file, list(format_named("rows").load().read(file, ImportOptions()))) == []
+
+
+SAMPLE = {
+    "id": 1,
+    "epoch": 1,
+    "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}],
+    "choices": ["3", "4"],
+    "target": "B",
+    "sandbox": ["docker", "compose.yaml"],
+    "files": {"a.txt": "text"},
+    "setup": "touch x",
+    "messages": [{"role": "user", "content": "2 + 2?"}],
+    "output": {"model": "m", "choices": [], "completion": "ANSWER: B"},
+    "scores": {"choice": {"value": "C", "answer": "B", "explanation": "It is.", "metadata": {}}},
+    "metadata": {"level": "easy"},
+    "store": {"seen": [1]},
+    "events": [{"event": "model"}],
+    "model_usage": {"m": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}},
+    "attachments": {"9f": "long"},
+    "total_time": 1.5,
+    "uuid": "u",
+    "error": None,
+}
+LOG = {
+    "version": 2,
+    "status": "success",
+    "eval": {
+        "task": "sums",
+        "model": "m",
+        "config": {"epochs": 2, "epochs_reducer": ["mean"]},
+        "dataset": {"name": "d"},
+    },
+    "plan": {"steps": [{"solver": "generate"}]},
+    "results": {"total_samples": 1, "scores": []},
+    "stats": {"model_usage": {}},
+}
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_whatever_a_log_holds_is_in_a_case_or_in_the_report(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    source = tmp_path_factory.mktemp("log") / "log.eval"
+    sample = changed(data, SAMPLE)
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("header.json", json.dumps(LOG))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(sample))
+    file = SourceFile(source)
+    try:
+        drafts = list(format_named("inspect").load().read(file, ImportOptions()))
+    except SetupError:  # it is no sample any more, and the message says so
+        return
+    assert missing(file, drafts) == []
+    # What was recorded is reported by its names: a log has millions of values.
+    told = " ".join(canonical(step) for leaf in file.ledger for step in leaf.path)
+    assert [key for key, value in sample.items() if value is not None and canonical(str(key)) not in told] == []
+
+
+def toml_of(value: Any) -> str:
+    """Plain data as a value of TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml_of(str(key))} = {toml_of(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_of, value)) + "]"
+    if isinstance(value, float):
+        return repr(value) if "e" in repr(value) or "." in repr(value) else f"{value}.0"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def without_nothing(value: Any) -> Any:
+    """Plain data that TOML can hold: it has no null, and numbers of 64 bits."""
+    if isinstance(value, dict):
+        return {key: without_nothing(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [without_nothing(each) for each in value if each is not None]
+    return max(-(2**62), min(2**62, value)) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("name", ["count-lines", "two-steps"])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_whatever_a_task_of_harbor_says_is_in_a_case_or_in_the_report(
+    name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("task") / name
+    shutil.copytree(SOURCES / "harbor" / name, folder)
+    settings_of_task = tomllib.loads((folder / "task.toml").read_text())
+    changed_settings = without_nothing(changed(data, settings_of_task))
+    lines = (f"{toml_of(str(key))} = {toml_of(value)}\n" for key, value in changed_settings.items())
+    (folder / "task.toml").write_text("".join(lines))
+    file = SourceFile(folder)
+    try:
+        drafts = list(format_named("harbor").load().read(file, ImportOptions()))
+    except SetupError:  # a step that has no folder
+        return
+    assert missing(file, drafts) == []

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import viva
+from tests.examples import examples
 from tests.viva.interchange.accounting import dropped
 from tests.viva.interchange.imports import all_cases
 from viva.cases import Case, ScoringPoint
@@ -364,7 +365,7 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(config=CONFIGS)
 def test_no_value_of_any_configuration_is_dropped(
     tmp_path_factory: pytest.TempPathFactory, config: dict[str, Any]

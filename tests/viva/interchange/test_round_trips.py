@@ -12,8 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import viva
+from tests.examples import examples
+from tests.viva.conftest import Desk
 from tests.viva.interchange.imports import all_cases
+from tests.viva.interchange.test_export import normal
 from tests.viva.interchange.test_verdicts import VERDICTS
+from tests.viva.interchange.test_verdicts_of_formats import EVALUATORS
 from viva.errors import SetupError
 from viva.interchange.exporting import exported
 
@@ -25,7 +29,7 @@ PLATFORMS: dict[str, list[dict[str, Any]]] = {
     "langsmith": [
         {
             "id": "7c1",
-            "inputs": {"question": "What does a ticket to Oslo cost?"},
+            "inputs": {"question": "What does a ticket to Oslo cost?", "language": "en", "top": {"k": 3}},
             "outputs": {"answer": "320 euros", "currency": "EUR"},
             "metadata": {"level": 2},
             "split": "base",
@@ -128,7 +132,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=4, unique_by=lambda row: row["id"]))
 def test_whatever_rows_say_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     back = round_trip(tmp_path_factory.mktemp("rows"), rows, "braintrust")
@@ -258,3 +262,55 @@ def test_an_export_needs_cases_a_format_and_a_new_file(tmp_path: Path) -> None:
         viva.export_cases(cases, tmp_path / "x", format="rows", tags=["b"])
     with pytest.raises(SetupError, match="--map is for rows"):
         exported(cases, "promptfoo", mapping={"input": "q"})
+
+
+def test_evaluators_of_pydantic_evals_come_back(tmp_path: Path) -> None:
+    source = {
+        "name": "all",
+        "cases": [
+            {"name": f"e{number}", "inputs": "Well?", "expected_output": "Bergen", "evaluators": [evaluator]}
+            for number, (evaluator, _) in enumerate(EVALUATORS)
+        ],
+    }
+    (tmp_path / "dataset.yaml").write_text(yaml.safe_dump(source))
+    viva.import_cases(tmp_path / "dataset.yaml", tmp_path / "out")
+    report = viva.export_cases(tmp_path / "out", tmp_path / "back.yaml", format="pydantic-evals")
+    assert report.reported == []
+    again = yaml.safe_load((tmp_path / "back.yaml").read_text())
+    assert [named(case) for case in again["cases"]] == [named(case) for case in source["cases"]]
+
+
+def named(case: dict[str, Any]) -> dict[str, Any]:
+    return {**case, "evaluators": [normal(each) for each in case["evaluators"]]}
+
+
+ESSENCE = ("source", "message", "tool_calls", "observation", "timestamp")
+
+
+def test_trajectories_come_back_with_what_was_said_and_done(desk: Desk) -> None:
+    spec = desk.agent(
+        """
+        def get_reply_from_agent(self, message):
+            from viva import Reply, Step, StepKind
+            call = Step("s1", StepKind.TOOL, tool="search", tool_input={"for": message}, result="nothing")
+            return Reply(f"You said: {message}", steps=(call,))
+        """
+    )
+    desk.run(desk.case(script=["Hello.", "Bye."]), "--agent", spec, "--judge", "code")
+    desk.viva("export", "journal", "--to", "atif", "--out", "first.jsonl", expect=0)
+    desk.viva("trace", "atif:first.jsonl", "--out", "again", expect=0)
+    desk.viva("export", "again", "--to", "atif", "--out", "second.jsonl", expect=0)
+    first, second = (json.loads((desk.folder / name).read_text()) for name in ("first.jsonl", "second.jsonl"))
+    said = [[{key: step.get(key) for key in ESSENCE} for step in each["steps"]] for each in (first, second)]
+    assert said[0] == said[1]
+    assert "search" in json.dumps(said[0])
+
+
+def test_an_export_of_runs_takes_the_filters_of_reports(desk: Desk) -> None:
+    desk.run(desk.case(), "--agent", "example:careful", "--judge", "code")
+    desk.viva("export", "journal", "--to", "atif", "--out", "none.jsonl", "--where", "score<1", expect=0)
+    assert (desk.folder / "none.jsonl").read_text() == ""
+    desk.viva("export", "journal", "--to", "atif", "--out", "all.jsonl", "--where", "score=1", expect=0)
+    assert (desk.folder / "all.jsonl").read_text().count("\n") == 1
+    wrong = desk.viva("export", "exam", "--to", "rows", "--out", "x", "--where", "score=1", expect=2)
+    assert "choose cases with --tag" in wrong.stderr

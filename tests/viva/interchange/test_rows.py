@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import viva
+from tests.examples import examples
 from tests.viva.interchange.accounting import dropped
 from tests.viva.interchange.imports import all_cases
 from viva.cases import Case
@@ -138,7 +139,7 @@ NAMES = st.sampled_from(
 ) | st.text(max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.dictionaries(NAMES, VALUES, max_size=5), min_size=1, max_size=3))
 def test_no_value_of_any_row_is_dropped(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     folder = tmp_path_factory.mktemp("rows")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.journal.long_texts import TEXT_LIMIT
 from viva.journal.reader import read_runs
 from viva.journal.writer import FILE, LINE_LIMIT, Damage, Journal
@@ -23,7 +24,7 @@ def stored_rounds(folder: Path) -> tuple[Round, ...]:
     return stored.transcript.rounds
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.sampled_from([0, 10, 5_000, TEXT_LIMIT - 1, TEXT_LIMIT + 1, 2 * LINE_LIMIT]), max_size=12))
 def test_a_large_round_loses_no_step_and_its_line_stays_within_the_limit(
     tmp_path_factory: pytest.TempPathFactory, lengths: list[int]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.journals import edit
 from viva.journal.reader import StoredRun, read_conversation_lines, read_records, read_runs, split_reference
 from viva.journal.writer import FILE, Damage, Journal, JournalError
@@ -37,7 +38,7 @@ def asked(stored: StoredRun) -> list[str | None]:
     return [each.examiner for each in stored.transcript.rounds]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_interleaved_runs_come_apart_again(
     tmp_path_factory: pytest.TempPathFactory, lengths: list[int], order: random.Random

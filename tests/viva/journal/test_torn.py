@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE, Damage, Event, Journal, parse, scan
 from viva.records import Outcome, Round, RunRecord, Setting, StopReason, Transcript
@@ -109,7 +110,7 @@ garbage = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_garbage_anywhere_costs_only_the_events_it_stands_in(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

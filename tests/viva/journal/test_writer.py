@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.journal.long_texts import TEXT_LIMIT, restore_texts
 from viva.journal.reader import read_runs
 from viva.journal.writer import FILE, FORMAT, LINE_LIMIT, Damage, Journal, JournalError, raw_lines, scan
@@ -28,7 +29,7 @@ def read_round(folder: Path) -> Round:
     return decode(Round, restore_texts(folder, event.data))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["round", "insight", "run"]), hostile, hostile), max_size=8))
 def test_events_come_back_in_order_whatever_they_say(said: list[tuple[str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as temporary:
@@ -47,7 +48,7 @@ def test_events_come_back_in_order_whatever_they_say(said: list[tuple[str, str, 
             assert decode(Round, event.data).agent == storable(words[::-1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(hostile, hostile)
 def test_every_event_is_one_line_of_json_by_itself(run: str, words: str) -> None:
     with tempfile.TemporaryDirectory() as temporary:
@@ -59,7 +60,7 @@ def test_every_event_is_one_line_of_json_by_itself(run: str, words: str) -> None
         assert [json.loads(line)["v"] for line in lines] == [FORMAT, FORMAT]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.tuples(hostile, hostile, hostile, hostile),
     st.tuples(*[st.sampled_from([0, 1, TEXT_LIMIT + 1, 2 * LINE_LIMIT])] * 4),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.recordings import TAU, tau_conversations
 from viva.errors import SetupError
 from viva.journal.reader import read_runs
@@ -351,7 +352,7 @@ def _given(sent: list[Message]) -> Counter[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(messages, max_size=20))
 def test_every_message_is_in_the_transcript_exactly_once(sent: list[Message]) -> None:
     transcript = read_messages(sent)
@@ -381,7 +382,7 @@ def _leaves(value: Any) -> Iterator[str]:
         yield json.dumps(value)[1:-1]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(any_message, max_size=8))
 def test_messages_of_any_content_are_read_stored_and_none_of_their_texts_is_lost(sent: list[Message]) -> None:
     transcript = read_messages(sent)
@@ -394,7 +395,7 @@ def test_messages_of_any_content_are_read_stored_and_none_of_their_texts_is_lost
         assert text in everything
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(max_size=60) | json_values.map(json.dumps) | st.lists(json_values.map(json.dumps)).map("\n".join))
 def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.records import (
     Evidence,
     Insight,
@@ -81,7 +82,7 @@ KINDS = [Evidence, Insight, Metrics, Reply, Round, RunRecord, Setting, Step, Tim
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_every_record_comes_back_as_it_was(kind: type, data: st.DataObject) -> None:
     record = data.draw(records(kind))
@@ -91,7 +92,7 @@ def test_every_record_comes_back_as_it_was(kind: type, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_fields_of_a_later_version_are_ignored_and_missing_ones_defaulted(kind: type, data: st.DataObject) -> None:
     record = data.draw(records(kind))
@@ -116,7 +117,7 @@ def test_fields_of_a_later_version_are_ignored_and_missing_ones_defaulted(kind: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=json_values)
 def test_json_of_another_shape_is_a_value_error_and_nothing_else(kind: type, data: Any) -> None:
     with contextlib.suppress(ValueError):

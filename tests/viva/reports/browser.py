@@ -67,6 +67,11 @@ class Browser:
         self._call("/url", {"url": "about:blank"})
         self._call("/url", {"url": page.resolve().as_uri() + fragment})
 
+    def open(self, address: str) -> None:
+        """Open an address anew."""
+        self._call("/url", {"url": "about:blank"})
+        self._call("/url", {"url": address})
+
     def run(self, script: str) -> Any:
         """What a script returns in the page."""
         return self._call("/execute/sync", {"script": script, "args": []})
@@ -89,8 +94,9 @@ class Browser:
         self._call(f"/element/{next(iter(found.values()))}/click", {})
 
     def press(self, key: str, times: int = 1) -> None:
-        """Press a key as a reader would: `ArrowRight`, `ArrowLeft` or `Escape`."""
-        value = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Escape": "\ue00c"}[key]
+        """Press a key as a reader would: `ArrowRight`, `ArrowLeft`, `Escape`, `Enter`, `Tab`, or a character."""
+        named = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004"}
+        value = named.get(key, key)
         strokes = [{"type": kind, "value": value} for _ in range(times) for kind in ("keyDown", "keyUp")]
         self._call("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
 

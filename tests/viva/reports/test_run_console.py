@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.examples import examples
 from tests.viva.conftest import Desk, point
 from tests.viva.viva_command import clean_environment, start_viva
 from viva.cli.replaying.printed import print_run
@@ -126,7 +127,7 @@ def test_hostile_text_drives_neither_report_nor_replay(name: str, terminal: bool
     assert len(shown(out)) < 60_000, "a flood does not flood the terminal"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(hostile_text, st.integers(30, 200), st.booleans())
 def test_no_text_at_all_drives_the_terminal(text: str, width: int, terminal: bool) -> None:
     out = console(width, terminal=terminal)

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.cli.commands.compare import command
 from viva.errors import SetupError
 from viva.journal.writer import FILE, Journal, run_id
@@ -153,7 +154,7 @@ cases = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(cases, cases)
 def test_looking_from_the_other_side_turns_every_sign(before: Scores, after: Scores) -> None:
     a, b = Runs(Path("a"), records("x", before)), Runs(Path("b"), records("y", after))

@@ -14,6 +14,7 @@ import scipy  # its parts are loaded when they are used: not by each process tha
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.statistics.clustered import FEW, clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import (
     Interval,
@@ -151,7 +152,7 @@ def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level_joined_with_stud
     assert ours.high == pytest.approx(high, abs=0.08 * (ends.high - ends.low))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(scores, min_size=1, max_size=5), min_size=2, max_size=20), st.randoms())
 def test_a_bootstrap_interval_is_the_same_in_any_order_and_holds_the_mean(
     cases: list[list[float]], shuffle: random.Random

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.statistics.pass_k import mean_pass_k, pass_at_k, pass_hat_k
 
 trials = st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(trials, min_size=1, max_size=8))
 @example([(4, 0)])
 @example([(4, 4), (7, 3)])
@@ -59,7 +60,7 @@ def test_more_tries_help_pass_at_k_and_hurt_pass_hat_k(sample: tuple[int, int]) 
     assert all(0 <= low <= high + 1e-12 <= 1 + 2e-12 for low, high in zip(hat, at, strict=True))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.integers(1, 7).flatmap(lambda n: st.tuples(st.lists(st.booleans(), min_size=n, max_size=n), st.integers(1, n)))
 )

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.records.run_record import Outcome, RunRecord, Timing
 from viva.records.transcript import StopReason, Usage
 from viva.statistics.groups import Group
@@ -198,7 +199,7 @@ runs = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(runs, max_size=25), st.sampled_from([0.25, 0.5, 1.0]), st.randoms())
 def test_every_run_is_in_exactly_one_cell_and_every_interval_holds_its_estimate(
     records: list[RunRecord], threshold: float, shuffle: random.Random

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight
 from viva.statistics.over_time.trend import Direction, TaskTrend
@@ -122,7 +123,7 @@ SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 @given(SCORES, SCORES)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_interval_holds_the_change_and_a_label_follows_from_it(before: list[float], now: list[float]) -> None:
     trend = only(
         [run(number, score, "1") for number, score in enumerate(before)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from viva.cases import Case
 from viva.cli import completion
 from viva.cli.daily.filter_options import chosen_runs, filter_options, filters_from
 from viva.cli.labelling.keys import KeyReader
+from viva.cli.labelling.raters import user_name
 from viva.cli.labelling.reading import labels_of_text, read_label_text
 from viva.cli.labelling.sitting import Sitting, reached
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
@@ -58,7 +58,7 @@ def command(
     stopped. JOURNAL is a folder, or FOLDER#RUN-ID for one run.
     """
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
-    name = (rater if rater is not None else _user()).strip()
+    name = (rater if rater is not None else user_name()).strip()
     if not name:
         fail("viva label: --rater is empty; name who labels.")
     if out == Path("-"):
@@ -135,10 +135,3 @@ def _tell_end(sitting: Sitting, chosen: list[Candidate], before: int, target: Pa
     click.echo(f"\n{words}; {rest}")
     if labels or before:
         click.echo(f"next: viva calibrate {quoted(str(target))} {quoted(str(folder))}")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        raise SetupError("your user has no name on this machine: say who labels with --rater NAME.") from None

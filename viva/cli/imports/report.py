@@ -47,6 +47,8 @@ def show_report(report: ImportReport) -> None:
             click.echo(printable(f"  {one_line(mark, 200)} ({counted(number, 'case')})"))
         if len(marks) > MOST_MARKED:
             click.echo(f"  … and {len(marks) - MOST_MARKED:,} more; they are comments at the top of the cases")
+    if report.begun:
+        click.echo(f"{counted(report.begun, 'case')} with a conversation already begun: the agent must accept one")
     click.echo(printable(f"Next: {_next(report)}"))
 
 

@@ -15,6 +15,7 @@ from viva.exam.agent_health import WatchedSession
 from viva.exam.attempt.environment import RunEnvironment, environment_of
 from viva.exam.attempt.exam_run import ExamRun
 from viva.exam.forking.course import Course
+from viva.exam.requirements.begun_conversations import takes_none
 from viva.examiner import Examiner, converse
 from viva.examiner.conversation import KICK_OFF
 from viva.recordings.events.conversation import conversation_metrics
@@ -22,10 +23,6 @@ from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.transcript import Round, StopReason, Transcript
 
-_TAKES_NONE = (
-    "the case {case!r} begins with a conversation, and the agent {agent} takes none. Give its class a method "
-    "load_conversation(messages), or remove `conversation` from the case; see `viva docs write-a-case`."
-)
 RoundKeeper = Callable[[Round, Path], Awaitable[None]]
 """Stores a round. Its second argument is the folder with the agent's files, to which relative image paths refer."""
 
@@ -66,7 +63,7 @@ async def converse_with_agent(
                     folder = _resolved(session.workspace)
                 copy_data_files(case, folder)
                 if case.conversation and not await load_conversation(session, case.conversation):
-                    raise SharedSetupError(_TAKES_NONE.format(case=case.name, agent=agent.spec))
+                    raise SharedSetupError(takes_none(case, agent))
                 states = not run.resources.options.no_states
                 course = await Course.begin(
                     examiner, session, run.journal, lambda round_: keep(round_, folder), fork=run.fork, states=states

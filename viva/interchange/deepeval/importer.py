@@ -102,6 +102,9 @@ def _case(golden: Source, number: int) -> CaseDraft:
     add_persona(draft, golden)
     _context(draft, field(golden, "context"))
     _rest(golden, metadata)
+    tags = field(golden, "tags")
+    if tags is not None:
+        draft.tags += [str(each.take()).strip() for each in tags.leaves() if each.is_text]
     if metadata:
         draft.metadata = metadata
     if not draft.points:

@@ -92,8 +92,11 @@ def _add_mapping(draft: CaseDraft, given: Source) -> None:
         draft.script.append(as_text(given.express(SAID + ", as JSON")))
         return
     add_input(draft, fields.pop(key))
-    for rest in fields.values():
-        rest.report(Gap.NO_HOME, "a further input beside the message; add it to the message, or to config_var")
+    further = {name: each.take() for name, each in fields.items() if each.peek() not in (None, "", [], {})}
+    if further:
+        given.remark(Gap.NEEDS_A_PERSON, "further inputs beside the message are in config_var.inputs, for your adapter")
+        before = draft.fields.get("config_var", {}).get("inputs", {})
+        draft.fields["config_var"] = {"inputs": {**before, **further}}
 
 
 def _is_message(each: Source) -> bool:

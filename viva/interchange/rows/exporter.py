@@ -108,9 +108,11 @@ def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
         rounds = tree.get("max_rounds")
         if rounds is not None and rounds.peek() == len(script.peek()):
             rounds.express("input")
-    key = target.inside.get("input")
+    further = tree.get("config_var", "inputs")
+    key = target.inside.get("input", "question" if further is not None and further.is_mapping else None)
     if key is not None:
         said = {"messages": said} if isinstance(said, list) and said and isinstance(said[0], dict) else {key: said}
+        said |= further.take() if further is not None and further.is_mapping else {}
     put(row, paths["input"], said)
 
 

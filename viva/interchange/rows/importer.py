@@ -106,7 +106,7 @@ def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
         taken = background.take() if background.is_text else as_text(background.express("background"))
         draft.fields["background"] = taken
     if "context" in found:
-        draft.fields["config_var"] = {"context": found["context"].take()}
+        draft.fields["config_var"] = {**draft.fields.get("config_var", {}), "context": found["context"].take()}
     if "metadata" in found:
         _add_metadata(draft, found["metadata"])
 

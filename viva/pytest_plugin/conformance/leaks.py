@@ -29,8 +29,8 @@ LOOK_SECONDS, SAME_LOOKS, SETTLED_LOOKS = 0.1, 5, 30
 async def leaves_nothing_behind(subject: CheckedAgent) -> None:
     """After sessions that follow each other, there are no more processes, descriptors and threads than before."""
     _measurable()
-    await _sessions(subject, 2, time.monotonic() + 2 * subject.demands.reply_seconds)
     held = await subject.processes_without_ready()
+    await _sessions(subject, 2, time.monotonic() + 2 * subject.demands.reply_seconds)
     looks = [await _settled(subject)]
     for _ in range(BATCHES):
         await _sessions(subject, FEWEST, time.monotonic() + FEWEST * subject.demands.reply_seconds)

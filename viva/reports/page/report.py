@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -104,7 +105,7 @@ def _labels(rows: Rows) -> dict[str, str]:
 
 
 def _assets() -> dict[str, Any]:
-    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    script = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("run_parts.js", "page.js"))
     return {
         "style": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "script": Markup(script),  # noqa: S704 - our own file
@@ -216,6 +217,7 @@ def _title(journals: Journals) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

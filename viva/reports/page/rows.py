@@ -132,7 +132,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
             trials.add(one_line(record.subject, 200), record.agent, record.trial, found)
             outcomes[record.outcome.value] += 1
             if chosen.take(place, found, named=named):
-                chosen.rows[place] = str(entry.folder), record.id, _row(place, record, journals.threshold)
+                chosen.rows[place] = str(entry.folder), record.id, row_of(place, record, journals.threshold)
             if several:
                 trends.add(record)
             yield journals.grouped(entry)
@@ -196,7 +196,14 @@ def _unfinished_row(number: int, run: Unfinished) -> Row:
     )
 
 
-def _row(number: int, record: RunRecord, threshold: float) -> Row:
+def row_of(number: int, record: RunRecord, threshold: float) -> Row:
+    """Return the row of a run that ended.
+
+    Args:
+        number: Its position on the page.
+        record: Its record.
+        threshold: The score of a passing run.
+    """
     missing = [] if record.error else misses(record)
     return Row(
         number=number,

@@ -146,17 +146,29 @@ async def test_a_card_at_the_place_of_the_first_versions_is_found() -> None:
 @pytest.mark.parametrize(
     ("play", "told"),
     [
-        (Play("<html>Sign in</html>", content_type="text/html"), "failed"),
+        (Play("<html>Sign in</html>", content_type="text/html"), "Sign in"),
         (Play({"jsonrpc": "2.0", "id": "1", "error": {"code": -32603, "message": "out of paper"}}), "out of paper"),
         (Play(result({})), "neither task nor message|neither a message nor a task"),
-        (Play("{", cut=True), "failed"),
-        (Play("oh", status=500), "500"),
-        (Play("who?", status=401), "401.*key_env"),
+        (Play(result({"unexpected": "words"})), "it answered: .*unexpected.*words"),
+        (Play('{"said": "Half of', cut=True), "had sent: .*Half of"),
+        (Play("oh", status=500), "500.*it answered: oh"),
+        (Play("who?", status=401), r"401.*it answered: who\?.*key_env"),
         (message(""), "the agent's reply is empty"),
         (Play(b"x", headers={"Content-Encoding": "br"}), "encoding 'br', which was not asked for"),
         (Play(status=307, headers={"Location": "http://127.0.0.2:9/"}), "redirects to other hosts are not followed"),
     ],
-    ids=["web-page", "rpc-error", "nothing", "cut", "server-error", "unauthorized", "empty", "encoding", "redirect"],
+    ids=[
+        "web-page",
+        "rpc-error",
+        "nothing",
+        "another-protocol",
+        "cut",
+        "server-error",
+        "unauthorized",
+        "empty",
+        "encoding",
+        "redirect",
+    ],
 )
 async def test_an_answer_that_is_wrong_is_the_agents_failure_in_words(play: Play, told: str) -> None:
     async with served(card(), play) as (_, session):

@@ -1,4 +1,8 @@
-"""Real coding agents are examined by the Agent Client Protocol, with a scripted model behind them."""
+"""Real coding agents are examined by the Agent Client Protocol, with a scripted model behind them.
+
+Each of their processes takes seconds to start: one exam of each agent is held with all other tests. The rest is for a
+soak, because scripted agents keep the same promises in the modules beside this one.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +67,7 @@ def test_the_example_solves_a_bundled_case(desk: Desk, variables: Mapping[str, s
     assert record["insights"][0]["score"] == 1.0
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", AGENTS)
 async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_made(
     tmp_path: Path, variables: Mapping[str, str], name: str
@@ -94,6 +99,7 @@ async def test_calls_permissions_and_usage_are_recorded_and_denied_calls_not_mad
     assert not (tmp_path / "second" / "out.txt").exists()
 
 
+@pytest.mark.soak
 def test_opencode_uses_the_servers_of_a_case_and_viva_sees_it(desk: Desk, variables: Mapping[str, str]) -> None:
     case, agent = ROOT / "examples" / "agents" / "mcp" / "order_desk", spec("opencode")
     arguments = (str(case), "--agent", agent, "--permissions", "allow", "--allow-pre-command")
@@ -104,6 +110,7 @@ def test_opencode_uses_the_servers_of_a_case_and_viva_sees_it(desk: Desk, variab
     assert [step["tool"] for step in steps] == ["list_orders", "cancel_order", "list_orders"]
 
 
+@pytest.mark.soak
 async def test_a_forked_session_of_opencode_diverges_in_its_folder(
     tmp_path: Path, variables: Mapping[str, str]
 ) -> None:
@@ -126,6 +133,7 @@ async def test_a_forked_session_of_opencode_diverges_in_its_folder(
     assert (tmp_path / "second" / "here.txt").exists()
 
 
+@pytest.mark.soak
 def test_a_conversation_of_opencode_is_replayed_with_the_servers_of_its_case(
     desk: Desk, variables: Mapping[str, str]
 ) -> None:

@@ -173,6 +173,16 @@ async def test_a_construction_that_hangs_or_dies_leaves_nothing(file: Path, work
         await opened(file, workspace, "DiesInConstruction")
 
 
+async def test_what_an_agent_said_before_its_construction_hung_is_quoted(tmp_path: Path, workspace: Path) -> None:
+    said = "print('no such queue', file=sys.stderr, flush=True)"
+    head = "import sys, time\nfrom viva import VirtualUser\n\nclass Waits(VirtualUser):\n"
+    init = f"    def __init__(self, task_description):\n        {said}\n        time.sleep(600)\n"
+    file = tmp_path / "waits.py"
+    file.write_text(f"{head}{init}    def get_reply_from_agent(self, message):\n        return ''\n")
+    with pytest.raises(AgentTimeout, match="did not end within 2 s; the end of its stderr: no such queue"):
+        await open_agent(f"{file}:Waits", workspace, seconds=2, isolate=True)
+
+
 @pytest.mark.parametrize(
     ("message", "left"), [("leave daemon", 1), ("leave stubborn daemon", 1), ("leave many", 20), ("leave programs", 3)]
 )

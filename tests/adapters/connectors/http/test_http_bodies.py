@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.connectors.http.plays import Play, playing
 from tests.model_server import COMPLETIONS, Flood, Garbage, ModelServer, Redirect, sequence
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
@@ -54,6 +55,7 @@ async def replies(body: str, content_type: str = "application/json", times: int 
         ("<html><body>Sign in</body></html>", "application/json", "most addresses end in /v1"),
         ("hello", "text/plain", "not JSON: 'hello'"),
         ("", "application/json", "does not follow the protocol"),
+        ('{"detail": "the kettle is empty"}', "application/json", "has no message: .*the kettle is empty"),
         ("[1, 2]", "application/json", "has no message"),
         ("7", "application/json", "has no message"),
         ("{}", "application/json", "has no message"),
@@ -77,6 +79,25 @@ async def test_a_body_that_is_no_answer_is_the_agents_fault_and_said_in_words(
 ) -> None:
     with pytest.raises(AgentError, match=words) as caught:
         await replies(body, content_type)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("play", "words"),
+    [
+        (Play({"detail": "the kettle is empty"}, status=400), "400 - .*the kettle is empty"),
+        (Play("the kettle is empty, " * 100_000, status=500), "500 - the kettle is empty"),
+        (Play({"message": "the kettle is empty"}, status=500), "500 - the kettle is empty"),
+        (Play('{"choices": [{"message": "the kettle', cut=True), "the end of what it had sent: .*the kettle"),
+    ],
+    ids=["detail", "large", "message", "cut"],
+)
+async def test_what_the_server_said_is_quoted_whatever_its_form(play: Play, words: str) -> None:
+    with playing(play, play) as server:
+        session = await session_at(f"{server.url}/v1")
+        with pytest.raises(AgentError, match=words) as caught:
+            await session.reply("Hello.", 30)
+        await session.close()
     assert len(str(caught.value)) < 600
 
 

@@ -382,3 +382,11 @@ def example(tmp_path: Path) -> Iterator[Path]:
 def test_the_example_passes_a_bundled_case(example: Path, file: str) -> None:
     run = Desk(example).run("sum_1_to_50", "--agent", file, process=file == "agent.yaml")
     assert run["score"] == 1.0
+
+
+async def test_an_opening_that_is_no_json_is_quoted(tmp_path: Path) -> None:
+    keys = {**ECHO, "open": {"path": "/start", "session_id": "id"}}
+    with playing(Play("<p>Closed for today</p>", content_type="text/html")) as server:
+        async with talking(tmp_path, server.url, keys) as session:
+            with pytest.raises(AgentError, match=r"opens the session cannot be read: .*Closed for today"):
+                await session.reply("Hello.", 10)

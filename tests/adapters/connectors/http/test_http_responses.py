@@ -185,7 +185,7 @@ async def test_a_stream_that_is_cut_is_asked_for_again() -> None:
         ),
         (response(), "the answer of the agent's endpoint is empty"),
         ({"error": {"message": "overloaded"}}, "it has no output, but the error overloaded"),
-        ([1], "it has no output"),
+        ({"detail": "no paper"}, "it has no output: .*no paper"),
         ("<html>", "it is not JSON: '<html>'"),
         (json.dumps(response())[:-1] + ', "output": []}', "has a duplicate key"),
         (events(("error", {"type": "error", "message": "overloaded"})), "with the error overloaded"),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.copilot_sessions import event, long_session, recorded_events
+from tests.examples import examples
 from viva.recordings.events.collector import EvalCollector
 from viva.recordings.events.copilot_vocabulary import FIELDS, TYPES, VALUES
 from viva.records.codec import decode, encode
@@ -297,7 +298,7 @@ def test_durations_are_milliseconds_in_dicts_and_time_spans_in_objects() -> None
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))
 def test_no_json_at_all_raises_or_makes_figures_that_cannot_be_written(anything: Any) -> None:
     collector = EvalCollector(capture_content=True)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans import files
 from viva.recordings.spans.span import read_span
@@ -362,7 +363,7 @@ SPANS = st.lists(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(SPANS)
 def test_any_spans_are_read_each_once_and_can_be_written_to_a_journal(raw: list[dict[str, Any]]) -> None:
     spans = [read for each in raw if (read := read_span(each)) is not None]

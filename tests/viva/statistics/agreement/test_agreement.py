@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.recordings import DATA, shared_file
 from viva.errors import SetupError
 from viva.statistics.agreement.alpha import krippendorff_alpha
@@ -223,7 +224,7 @@ def test_the_same_labels_give_the_same_interval_in_any_order_of_raters() -> None
     assert first == again
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=40))
 def test_figures_stay_in_their_ranges(labels: list[tuple[int, str, str]]) -> None:
     pairs = [Pair(str(case), first, second) for case, first, second in labels]

@@ -1,0 +1,243 @@
+"""What a reader sees in the viewer, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.viva.reports.browser import Browser
+from tests.viva.reports.made import HOSTILE, keep_image, png, write_run
+from tests.viva.viewer.conftest import Reader
+from viva.journal.writer import Journal
+from viva.judge.calibration.label_files import RANDOM, read_labels
+from viva.records.run_record import Outcome, Setting
+from viva.records.transcript import Round, StopReason, Transcript
+
+Serve = Callable[..., Reader]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """Ten runs of two agents; two of them missed a point."""
+    with Journal(tmp_path / "suite") as journal:
+        for trial in range(1, 6):
+            write_run(journal, "addition", "a.py:A", trial, tags=("smoke",))
+            write_run(journal, "addition", "b.py:B", trial, hits=(True, trial > 2), reason="the sum is wrong")
+    return tmp_path / "suite"
+
+
+def texts(browser: Browser, selector: str) -> list[str]:
+    found: list[str] = browser.run(
+        f"return Array.from(document.querySelectorAll({selector!r}), (node) => node.innerText)"
+    )
+    return found
+
+
+def test_runs_are_listed_filtered_and_opened_by_keyboard_alone(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.complaints()
+    browser.open(serve(written).server.address)
+    browser.until("document.querySelectorAll('a.row').length === 10")
+    assert browser.run("return document.getElementById('status').innerText").split("\n")[0] == "ended"
+    browser.press("/")
+    for character in "score<1":
+        browser.press(character)
+    browser.until("document.querySelectorAll('a.row').length === 2")
+    assert browser.run("return document.querySelector('output').textContent") == "2 of 10 runs"
+    browser.press("Escape")
+    browser.press("j")
+    browser.press("Enter")
+    browser.until("document.querySelectorAll('.round').length === 3")
+    assert "the sum is wrong" in browser.run("return document.body.innerText")
+    browser.press("Escape")
+    browser.until("document.querySelectorAll('a.row').length === 2")
+    assert browser.complaints() == []
+
+
+def test_a_mistake_in_the_filter_is_explained_and_the_list_stays(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.open(serve(written).server.address + "#/0/runs?where=scroe%3C1")
+    browser.until("!document.querySelector('main .fault').hidden")
+    assert "did you mean score?" in texts(browser, "main .fault")[0]
+
+
+def test_an_address_leads_to_the_view_that_was_shared(written: Path, serve: Serve, browser: Browser) -> None:
+    reader = serve(written)
+    browser.open(reader.server.address + "#/0/runs?where=not%20passed&order=-score")
+    browser.until("document.querySelectorAll('a.row').length === 2")
+    assert browser.run("return document.getElementById('where').value") == "not passed"
+    run = reader.json("api/0/runs", where="not passed")["rows"][0]["id"]
+    browser.open(f"{reader.server.address}#/0/run/{run}?round=3")
+    browser.until("document.getElementById('round-3')")
+
+
+def test_cases_by_agents_lead_to_each_trial(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.open(serve(written).server.address + "#/0/grid")
+    browser.until("document.querySelectorAll('.grid .dot').length === 10")
+    assert browser.run("return document.querySelectorAll('.grid .dot.failed').length") == 2
+    browser.run("document.querySelector('.grid .dot.failed').click()")
+    browser.until("document.querySelectorAll('.round').length === 3")
+
+
+def test_rounds_appear_while_the_conversation_goes_on(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        journal.append("setting", "run-1", 1, Setting(case="live", agent="a"))
+        journal.append("round", "run-1", 1, Round(1, "first question", "first answer"))
+        browser.open(serve(tmp_path / "j").server.address + "#/0/run/run-1")
+        browser.until("document.querySelectorAll('.round').length === 1")
+        for number in range(2, 121):
+            journal.append("round", "run-1", 1, Round(number, f"question {number}", f"answer {number}"))
+        browser.until("document.querySelector('form.talk output').textContent === '120 rounds'")
+        browser.run(
+            "const i = document.querySelector('form.talk input'); i.value = 120; i.dispatchEvent(new Event('change'))"
+        )
+        browser.until("document.getElementById('round-120')?.innerText.includes('answer 120')")
+        assert "The conversation goes on." in texts(browser, ".ending")[0]
+        journal.append("transcript", "run-1", 1, Transcript(stop=StopReason.MAX_ROUNDS))
+        browser.until("document.querySelector('.ending').innerText.includes('it is being judged')")
+        write_run(journal, "another", "a")
+    browser.press("Escape")
+    browser.until("document.querySelectorAll('a.row').length === 2")
+
+
+def test_every_round_of_a_long_conversation_can_be_reached(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        write_run(journal, "long", said=[f"answer {number}" for number in range(1, 3001)])
+    reader = serve(tmp_path / "j")
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.getElementById('round-1')")
+    for number in (3000, 1500, 1, 2999):
+        browser.run(
+            "const i = document.querySelector('form.talk input');"
+            f"i.value = {number}; i.dispatchEvent(new Event('change'))"
+        )
+        browser.until(f"document.getElementById('round-{number}')?.getBoundingClientRect().top < innerHeight")
+        assert f"answer {number}" in browser.run(f"return document.getElementById('round-{number}').innerText")
+    assert browser.run("return document.querySelectorAll('.round').length") <= 24 * 50
+
+
+def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        picture = keep_image(tmp_path / "j", png())
+        for words in HOSTILE:
+            write_run(journal, words, words, said=(words,), reason=words, statement=words, images=(picture, words))
+        write_run(journal, "x", outcome=Outcome.TARGET_ERROR, hits=(False,), error=HOSTILE[0])
+    reader = serve(tmp_path / "j")
+    browser.complaints(), browser.requests()
+    views = ["#/0/runs", "#/0/grid", *(f"#/0/run/{row['id']}" for row in reader.json("api/0/runs")["rows"])]
+    for view in views:
+        browser.open(reader.server.address + view)
+        browser.until("document.querySelectorAll('a.row, .grid .dot, .round').length > 0")
+        assert browser.run("return document.querySelectorAll('main script, main iframe, main object').length") == 0
+        assert browser.run(
+            "return Array.from(document.images).every((image) => new URL(image.src).origin === location.origin)"
+        )
+    assert browser.complaints() == []
+    assert all(address.startswith(reader.server.address) for address in browser.requests())
+
+
+def test_the_page_can_be_read_on_a_telephone(written: Path, serve: Serve, browser: Browser) -> None:
+    reader = serve(written)
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.width(390)
+    try:
+        for view, shown in (("#/0/runs", "a.row"), ("#/0/grid", ".dot"), (f"#/0/run/{run}", ".round")):
+            browser.open(reader.server.address + view)
+            browser.until(f"document.querySelectorAll('{shown}').length > 0")
+            assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        browser.width(1280)
+
+
+def test_a_broken_journal_says_so_and_the_others_stay(
+    written: Path, tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    other = tmp_path / "torn"
+    with Journal(other) as journal:
+        write_run(journal)
+    with (other / "journal.jsonl").open("ab") as file:
+        file.write(b'{"v":1,"event":"round","run":"x"\n')
+    browser.open(serve(written, other).server.address + "#/1/runs")
+    browser.until("document.querySelectorAll('a.row').length === 1")
+    assert "1 torn line" in browser.run("return document.getElementById('status').innerText")
+    assert browser.run("return document.querySelectorAll('#journals option').length") == 2
+
+
+def test_the_overview_has_each_agent_and_what_most_runs_missed(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.open(serve(written).server.address + "#/0/overview")
+    browser.until("document.querySelectorAll('tbody tr').length === 3")
+    assert "3 of 5" in texts(browser, "tbody tr")[1]
+    assert texts(browser, ".misses td")[0].startswith("2 runs")
+    browser.run("document.querySelectorAll('tbody a')[1].click()")
+    browser.until("document.querySelectorAll('a.row').length === 5")
+
+
+def test_runs_that_were_chosen_stand_side_by_side(written: Path, serve: Serve, browser: Browser) -> None:
+    browser.complaints()
+    browser.open(serve(written).server.address)
+    browser.until("document.querySelectorAll('.line input').length === 10")
+    for place in (0, 1):
+        browser.run(f"document.querySelectorAll('.line input')[{place}].click()")
+    browser.until("!document.querySelector('.filters a').hidden")
+    browser.run("document.querySelector('.filters a').click()")
+    browser.until("document.querySelectorAll('.beside .round').length === 6")
+    tops = browser.run(
+        "return Array.from(document.querySelectorAll('.beside .cell'), (node) => node.getBoundingClientRect().top)"
+    )
+    assert tops[2] == tops[3] > tops[0]
+    assert browser.complaints() == []
+
+
+def test_two_journals_show_what_flipped(written: Path, tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    later = tmp_path / "later"
+    with Journal(later) as journal:
+        for trial in range(1, 6):
+            write_run(journal, "addition", "a.py:A", trial, hits=(trial > 1,), reason="it forgot")
+            write_run(journal, "addition", "b.py:B", trial)
+    browser.open(serve(written, later).server.address + "#/0/versus?other=1")
+    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 3")
+    assert texts(browser, "output") == ["2 better, 1 worse, 7 the same"]
+    assert "it forgot" in texts(browser, ".versus-runs tbody tr")[0]
+    browser.click("input[type=checkbox]")
+    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 10")
+
+
+def test_labels_are_given_by_keys_and_blind_until_then(
+    written: Path, tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    target = tmp_path / "labels.jsonl"
+    reader = serve(written, labels=target)
+    browser.open(reader.server.address + "#/0/label")
+    browser.until("document.querySelectorAll('.round').length === 3")
+    shown = browser.run("return document.body.innerText")
+    assert "It is what the point asks for." not in shown
+    assert "the sum is wrong" not in shown
+    assert browser.run("return document.querySelectorAll('main mark, main .verdict, main .chip').length") == 0
+    browser.press("m")
+    browser.until("document.querySelector('.label-panel .chip')")
+    (label,) = read_labels(target)
+    assert (label.label, label.rater, label.chosen) == ("miss", "reader", RANDOM)
+    browser.press("b")
+    browser.until("document.querySelector('.label-panel').innerText.includes('taken back')")
+    assert read_labels(target) == []
+    browser.press("h")
+    browser.until("document.querySelector('.label-panel .chip')")
+    browser.press("n")
+    browser.until("document.querySelector('.label-panel small').innerText.startsWith('14 of 15')")
+
+
+def test_comments_stay_beside_the_journal(written: Path, serve: Serve, browser: Browser) -> None:
+    before = (written / "journal.jsonl").read_bytes()
+    reader = serve(written)
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.querySelector('.comments textarea')")
+    browser.type(".comments textarea", "<b>look</b> here")
+    browser.type(".comments input", "2")
+    browser.click(".comments > .filters button")
+    browser.until("document.querySelectorAll('.comments li').length === 1")
+    assert "<b>look</b> here" in texts(browser, ".comments li")[0]
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.querySelectorAll('.comments li').length === 1")
+    assert (written / "journal.jsonl").read_bytes() == before

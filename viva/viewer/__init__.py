@@ -1,0 +1,1 @@
+"""The live viewer: a local server and page on which journals are read, compared and labelled."""

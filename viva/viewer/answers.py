@@ -1,0 +1,202 @@
+"""Answers the page's questions with plain data. All texts are printable, and none of them is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
+
+from viva.records.text import one_line, printable
+from viva.reports.page.case_papers import Papers
+from viva.reports.page.conversations import conversation
+from viva.reports.page.images import PageImages
+from viva.suites.at_work.status import State
+from viva.viewer.pictures import ServedImages
+from viva.viewer.places import NOWHERE
+from viva.viewer.watched import ListedRun, WatchedJournal
+
+MOST_ROWS = 500
+"""Maximum number of runs in one answer."""
+MOST_ROUNDS = 200
+"""Maximum number of rounds in one answer."""
+MOST_CELLS = 20_000
+"""Maximum number of cells of the grid of cases by agents."""
+
+
+class NotFound(Exception):
+    """The page asked for something that is not there."""
+
+
+def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) -> dict[str, Any]:
+    """Return the state of a journal, as the page's head and its list of journals show it."""
+    state = journal.state()
+    return {
+        "n": number,
+        "path": one_line(str(journal.folder), 500),
+        "name": one_line(journal.folder.name, 200),
+        "command": one_line(journal.command, 30),
+        "state": state.value,
+        "live": state in (State.WORKING, State.PAUSED),
+        "planned": journal.planned,
+        "runs": len(journal.runs),
+        "counts": dict(journal.counts()),
+        "version": journal.version,
+        "damage": journal.places.damage.words(),
+        "labels": labels,
+    }
+
+
+_ORDERS: Mapping[str, Callable[[ListedRun], Any]] = {
+    "began": lambda each: 0,
+    "case": lambda each: (each.record.subject, each.record.agent, each.record.trial),
+    "score": lambda each: -1.0 if each.record.score is None else each.record.score,
+    "rounds": lambda each: len(each.places.rounds),
+    "seconds": lambda each: each.record.timing.seconds,
+    "cost": lambda each: -1.0 if each.row is None or each.row.cost is None else each.row.cost,
+    "tokens": lambda each: -1 if each.row is None or each.row.tokens is None else each.row.tokens,
+}
+
+
+def runs_view(journal: WatchedJournal, where: str, order: str, first: int, most: int) -> dict[str, Any]:
+    """Return some of the runs that a filter keeps.
+
+    Args:
+        journal: The journal.
+        where: A filter expression; empty for all runs.
+        order: A key of the list's orders, after `-` for the reverse.
+        first: The position of the first row that is wanted.
+        most: The number of rows that are wanted.
+
+    Raises:
+        FilterError: `where` is not an expression.
+    """
+    found = list(journal.matching(where))
+    key = _ORDERS.get(order.removeprefix("-"))
+    if key is not None and order != "began":
+        found.sort(key=key, reverse=order.startswith("-"))
+    shown = found[max(0, first) : max(0, first) + min(most, MOST_ROWS)]
+    return {
+        "total": len(found),
+        "among": len(journal.runs),
+        "first": first,
+        "rows": [row_view(each) for each in shown],
+        "version": journal.version,
+    }
+
+
+def row_view(listed: ListedRun) -> dict[str, Any]:
+    """Return one run as the list shows it."""
+    record, row = listed.record, listed.row
+    shown: dict[str, Any] = {
+        "id": listed.places.run,
+        "case": one_line(record.subject, 200),
+        "agent": one_line(record.agent, 200),
+        "trial": record.trial,
+        "rounds": len(listed.places.rounds),
+        "standing": "running",
+    }
+    if row is None:
+        return shown | {"judging": listed.places.transcript != NOWHERE}
+    return shown | {
+        "standing": row.standing.value,
+        "outcome": row.outcome,
+        "score": row.score,
+        "words": row.words,
+        "seconds": row.seconds,
+        "tokens": row.tokens,
+        "cost": row.cost,
+        "played": row.played,
+        "missed": row.missed,
+        "reason": row.reason,
+        "requeued": listed.places.requeued,
+    }
+
+
+def grid_view(journal: WatchedJournal, where: str) -> dict[str, Any]:
+    """Return cases by agents, each cell with its trials in order."""
+    agents: dict[str, int] = {}
+    cells: dict[str, dict[int, list[list[Any]]]] = {}
+    for listed in journal.matching(where):
+        record = listed.record
+        place = agents.setdefault(record.agent, len(agents))
+        standing = "running" if listed.row is None else listed.row.standing.value
+        cell = cells.setdefault(record.subject, {}).setdefault(place, [])
+        cell.append([record.trial, standing, listed.record.score, listed.places.run])
+    rows = [
+        {"case": one_line(case, 200), "cells": [sorted(inner.get(place, ())) for place in range(len(agents))]}
+        for case, inner in islice(cells.items(), max(1, MOST_CELLS // max(1, len(agents))))
+    ]
+    return {"agents": [one_line(agent, 200) for agent in agents], "rows": rows, "cases": len(cells)}
+
+
+def run_view(journal: WatchedJournal, run: str, first: int, most: int) -> dict[str, Any]:
+    """Return a run with some of its rounds.
+
+    Args:
+        journal: The journal.
+        run: The run's id.
+        first: The position of the first round, from 0.
+        most: The number of rounds.
+
+    Raises:
+        NotFound: there is no such run.
+    """
+    first, most = max(0, first), min(most, MOST_ROUNDS)
+    stored = journal.conversation(run, first, first + most)
+    listed = journal.runs.get(run)
+    if stored is None or listed is None:
+        raise NotFound(f"there is no run {run!r:.200}")
+    images: PageImages = ServedImages()
+    shown = conversation(stored, stored.attempt, images)
+    papers = Papers()
+    setting = stored.setting if stored.record is None else stored.record.setting
+    number = papers.number(stored.folder, setting)
+    shown["paper"] = {"task": "", "checks": {}} if number is None else papers.fresh()[number]
+    numbers = listed.places.numbers
+    return shown | {
+        "row": row_view(listed),
+        "count": len(numbers),
+        "first": first,
+        "last": numbers[-1] if numbers else 0,
+        "version": journal.version,
+    }
+
+
+def position_of(journal: WatchedJournal, run: str, number: int) -> int:
+    """Return the position of the round with a number, or of the next one.
+
+    Raises:
+        NotFound: there is no such run.
+    """
+    from bisect import bisect_left
+
+    listed = journal.runs.get(run)
+    if listed is None:
+        raise NotFound(f"there is no run {run!r:.200}")
+    return bisect_left(listed.places.numbers, number)
+
+
+def found_rounds(journal: WatchedJournal, run: str, words: str, most: int = 200) -> dict[str, Any]:
+    """Return the numbers of the rounds in which words occur, without regard to case.
+
+    Raises:
+        NotFound: there is no such run.
+    """
+    listed = journal.runs.get(run)
+    if listed is None:
+        raise NotFound(f"there is no run {run!r:.200}")
+    wanted, places, found = words.casefold(), listed.places, []
+    for first in range(0, len(places.rounds), MOST_ROUNDS):
+        stored = journal.conversation(run, first, first + MOST_ROUNDS)
+        assert stored is not None
+        for round_ in stored.transcript.rounds:
+            if wanted in f"{round_.examiner}\n{round_.agent}".casefold():
+                found.append(round_.number)
+                if len(found) == most:
+                    return {"numbers": found, "more": True}
+    return {"numbers": found, "more": False}
+
+
+def failure_view(error: Exception) -> dict[str, Any]:
+    """Return an error as the page shows it."""
+    return {"error": printable(str(error), 2000)}

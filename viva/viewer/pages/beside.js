@@ -1,0 +1,53 @@
+// Runs of one case side by side, aligned by round.
+
+import { ask } from "./api.js";
+import { address } from "./address.js";
+
+const STEP = 20;
+const MOST = 4;
+
+export class Beside {
+  constructor(main, state, { el, button }) {
+    this.el = el;
+    this.state = state;
+    this.parts = runParts(main); // eslint-disable-line no-undef
+    this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST);
+    this.shown = STEP;
+    this.table = el("div", { class: "beside", style: null });
+    this.table.classList.add("of" + this.ids.length);
+    this.more = button("More rounds", () => { this.shown += STEP; this.refresh(); });
+    main.append(el("nav", { class: "paths" }, el("a", { href: address({ ...state, view: "runs", query: {} }) }, "All runs")), this.table, this.more);
+    this.ready = this.refresh();
+  }
+
+  changed() { this.refresh(); }
+
+  async refresh() {
+    const { el, state, parts } = this;
+    const runs = await Promise.all(this.ids.map((id) => ask(`${state.journal}/run`, { id, first: 0, most: this.shown })));
+    const nodes = runs.map((data) => {
+      const row = data.row;
+      const points = data.verdicts.map((verdict) => el("li", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
+        verdict.tone === "good" || !verdict.reason ? null : el("div", { class: "reason", dir: "auto" }, verdict.reason)));
+      return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: state.journal, view: "run", id: row.id }) }, row.case || row.id)),
+        el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
+          el("bdi", {}, row.agent), row.trial > 1 ? `trial ${row.trial}` : null), el("ul", { class: "verdicts" }, points));
+    });
+    const rounds = Math.max(0, ...runs.map((data) => data.rounds.length));
+    for (let place = 0; place < rounds; place++) {
+      for (const data of runs) {
+        const round = data.rounds[place];
+        const cell = el("div", { class: "cell" });
+        if (round) {
+          data.images = data.images.map((image) => (image.startsWith("data:") || image.startsWith(state.journal + "/") ? image : `${state.journal}/${image}`));
+          const node = parts.roundOf(data, round);
+          node.removeAttribute("id");
+          cell.append(node);
+        }
+        nodes.push(cell);
+      }
+    }
+    this.table.replaceChildren(...nodes);
+    this.more.hidden = runs.every((data) => data.count <= this.shown);
+  }
+}

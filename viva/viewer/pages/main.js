@@ -1,0 +1,122 @@
+// Chooses the view that the address names, and tells it what changed.
+
+import { ask, listen } from "./api.js";
+import { address, go, read } from "./address.js";
+import { Beside } from "./beside.js";
+import { Grid } from "./grid.js";
+import { Label } from "./label.js";
+import { Overview } from "./overview.js";
+import { Run } from "./run.js";
+import { RunList } from "./runs.js";
+import { Versus } from "./versus.js";
+
+const VIEWS = { overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, label: Label };
+const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
+const main = document.getElementById("main");
+const parts = runParts(main); // eslint-disable-line no-undef
+const { el } = parts;
+const journals = new Map();
+let view = null;
+let shown = "";
+
+const problem = (words) => {
+  const node = document.getElementById("problem");
+  node.textContent = words;
+  node.hidden = !words;
+};
+
+const drawBar = () => {
+  const state = read();
+  const here = journals.get(state.journal);
+  const list = document.getElementById("journals");
+  const choice = journals.size > 1
+    ? el("select", { "aria-label": "Journal" }, Array.from(journals.values(), (each) =>
+      el("option", { value: each.n, selected: each.n === state.journal }, `${each.name}${each.live ? " (" + each.state + ")" : ""}`)))
+    : el("strong", { dir: "auto" }, here ? here.name : "");
+  if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
+  if (!list.contains(document.activeElement)) list.replaceChildren(choice);
+  const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (name !== "label" || here?.labels));
+  document.getElementById("views").replaceChildren(...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
+    "aria-current": state.view === name ? "page" : null }, words)));
+  if (!here) return;
+  const ended = here.runs - (here.counts.running || 0);
+  const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${number.toLocaleString("en")} ${name}`));
+  const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
+  document.getElementById("status").replaceChildren(...[el("span", { class: "state " + here.state }, here.state), bar,
+    here.planned ? el("span", {}, `${ended.toLocaleString("en")} of ${here.planned.toLocaleString("en")} runs`) : null, ...parts,
+    here.damage ? el("span", { class: "remark" }, here.damage) : null].filter((node) => node));
+};
+
+const route = async () => {
+  const state = read();
+  // The list and a run follow their own addresses; other views are made anew.
+  const own = ["runs", "run"].includes(state.view) ? "" : JSON.stringify(state.query);
+  const key = [state.journal, state.view, state.id, own].join("/");
+  if (key !== shown || !view) {
+    shown = key;
+    main.replaceChildren();
+    main.className = state.view;
+    problem("");
+    document.title = "Viva";
+    view = new (VIEWS[state.view] || RunList)(main, state, parts);
+    if (view.ready) await view.ready.catch((error) => problem(error.message));
+  }
+  drawBar();
+};
+
+const rows = () => Array.from(main.querySelectorAll("a.row"));
+const walk = (way) => {
+  const all = rows();
+  if (!all.length) return;
+  const here = all.indexOf(document.activeElement);
+  const next = all[Math.max(0, Math.min(all.length - 1, here + way))];
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+};
+const walkRounds = (way) => {
+  const all = Array.from(main.querySelectorAll(".round"));
+  const here = all.findIndex((node) => node.getBoundingClientRect().bottom > 60);
+  all[Math.max(0, Math.min(all.length - 1, here + way))]?.scrollIntoView({ block: "start" });
+};
+const HELP = [["/", "go to the filter, or find in the run"], ["j, k", "next and previous run or round"], ["Enter", "open the run"], ["o", "overview"], ["g", "cases by agents"], ["v", "two journals"],
+  ["l", "list of runs"], ["Esc", "back to the list"], ["?", "this help"]];
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest("input, select, textarea");
+  if (event.key === "Escape") {
+    if (typing) typing.blur();
+    else if (read().view !== "runs") go({ ...read(), view: "runs", id: "", query: { where: read().query.where, order: read().query.order } });
+    return;
+  }
+  if (typing) return;
+  if (view?.key?.(event.key)) { event.preventDefault(); return; }
+  const keys = {
+    o: () => go({ ...read(), view: "overview", id: "", query: {} }),
+    v: () => go({ ...read(), view: "versus", id: "", query: {} }),
+    "/": () => main.querySelector("input[type=search]")?.focus(),
+    j: () => (read().view === "run" ? walkRounds(1) : walk(1)),
+    k: () => (read().view === "run" ? walkRounds(-1) : walk(-1)),
+    g: () => go({ ...read(), view: "grid", id: "" }),
+    l: () => go({ ...read(), view: "runs", id: "" }),
+    "?": () => {
+      const help = document.getElementById("help");
+      help.replaceChildren(el("h2", { id: "help-title" }, "Keys"), el("dl", {}, HELP.map(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)])),
+        el("form", { method: "dialog" }, el("button", {}, "Close")));
+      help.showModal();
+    },
+  };
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+window.addEventListener("hashchange", route);
+const take = (changed) => {
+  problem("");
+  for (const each of changed) journals.set(each.n, each);
+  drawBar();
+  if (view && changed.some((each) => each.n === read().journal)) view.changed();
+};
+for (const each of await ask("journals")) journals.set(each.n, each);
+await route();
+listen(take, () => problem("The viewer's server does not answer; it may have been ended. The page connects again by itself."));

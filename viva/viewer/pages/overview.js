@@ -1,0 +1,42 @@
+// Figures by agent, and what most runs missed.
+
+import { ask } from "./api.js";
+import { address } from "./address.js";
+
+const PAUSE = 2000; // the figures of a suite at work are computed again after this many milliseconds
+
+export class Overview {
+  constructor(main, state, { el }) {
+    this.el = el;
+    this.state = state;
+    this.holder = el("div", {});
+    main.append(this.holder);
+    this.ready = this.refresh();
+  }
+
+  changed() {
+    if (this.timer) return;
+    this.timer = setTimeout(() => { this.timer = 0; this.refresh(); }, PAUSE);
+  }
+
+  async refresh() {
+    const { el, state } = this;
+    const found = await ask(`${state.journal}/overview`);
+    const quoted = (text) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
+    const runs = (where) => address({ journal: state.journal, view: "runs", query: { where } });
+    const percent = (value) => (value === null ? "" : (value * 100).toFixed(0) + " %");
+    const agents = el("table", {}, el("thead", {}, el("tr", {}, ["Agent", "Mean score", "95 % interval", "Passed", "Excluded"].map((name, place) =>
+      el("th", { class: place > 1 ? "n" : null }, name)))), el("tbody", {}, found.agents.map((agent) => el("tr", {},
+      el("th", {}, el("a", { href: runs(`agent=${quoted(agent.agent)}`), dir: "auto" }, agent.agent)),
+      el("td", { class: "wide" }, el("meter", { min: 0, max: 1, value: agent.mean ?? 0, "aria-label": "mean score" }), " ", agent.mean === null ? "none" : agent.mean.toFixed(2)),
+      el("td", { class: "n" }, agent.interval || ""), el("td", { class: "n" }, `${agent.passes} of ${agent.runs}`, " ", el("small", {}, percent(agent.runs ? agent.passes / agent.runs : null))),
+      el("td", { class: "n" }, agent.excluded || "")))));
+    const misses = found.misses.map((miss) => el("tr", {}, el("td", { class: "n" }, el("b", {}, miss.runs), " ", miss.runs === 1 ? "run" : "runs"),
+      el("td", {}, el("a", { href: address({ journal: state.journal, view: "run", id: miss.run }), dir: "auto" }, miss.what),
+        el("div", { class: "reason", dir: "auto" }, miss.reason),
+        el("small", { dir: "auto" }, miss.cases > 1 ? `${miss.cases} cases` : miss.case, " · ", Object.entries(miss.agents).map(([agent, runs]) => `${agent} (${runs})`).join(", ")))));
+    this.holder.replaceChildren(el("section", {}, el("h2", {}, "Agents"), el("div", { class: "scroll" }, agents)),
+      misses.length ? el("section", {}, el("h2", {}, "Missed in most runs"), el("table", { class: "misses" }, el("tbody", {}, misses)),
+        found.more > 0 ? el("p", { class: "note" }, `${found.more} more; the list of runs has all.`) : null) : el("p", { class: "note" }, "No run has missed a point."));
+  }
+}

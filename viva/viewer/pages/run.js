@@ -1,0 +1,124 @@
+// One run: facts, verdicts, and its rounds, of which only those near the screen are in the page.
+
+import { ask, send } from "./api.js";
+import { address, go } from "./address.js";
+import { Rounds } from "./rounds.js";
+
+export class Run {
+  constructor(main, state) {
+    this.main = main;
+    this.state = state;
+    this.comments = null;
+    this.head = document.createElement("div");
+    this.talk = document.createElement("div");
+    main.append(this.head, this.talk);
+    this.parts = runParts(main, (number, round, id) => this.follow(number, round, id)); // eslint-disable-line no-undef
+    this.rounds = new Rounds(this.talk, state, this.parts, (data) => this.adapt(data));
+    this.ready = this.refresh(true);
+  }
+
+  // A picture of the journal is loaded when it is looked at, and is whole.
+  adapt(data) {
+    data.images = data.images.map((image) => (image.startsWith("data:") ? image : `${this.state.journal}/${image}`));
+    data.full = Object.fromEntries(data.images.map((image, place) => [place, image]));
+    return data;
+  }
+
+  async refresh(first = false) {
+    const round = Number(this.state.query.round) || 0;
+    const position = first && round ? await ask(`${this.state.journal}/position`, { id: this.state.id, number: round }) : this.rounds.nearest();
+    const begin = Math.max(0, position - (position % Rounds.CHUNK));
+    const data = this.adapt(await ask(`${this.state.journal}/run`, { id: this.state.id, first: begin, most: Rounds.CHUNK }));
+    this.data = data;
+    this.showHead(data);
+    this.rounds.update(data);
+    if (first) {
+      if (round) await this.rounds.show(position);
+      this.head.querySelector("h1").focus({ preventScroll: true });
+    }
+  }
+
+  changed(versions) {
+    if (this.busy) { this.again = true; return; }
+    this.busy = true;
+    this.refresh().finally(() => {
+      this.busy = false;
+      if (this.again) { this.again = false; this.changed(versions); }
+    });
+  }
+
+  async follow(number, round, id) {
+    const position = await ask(`${this.state.journal}/position`, { id: this.state.id, number: round });
+    await this.rounds.show(position);
+    this.state.query = { ...this.state.query, round };
+    go(this.state, { replace: true });
+    this.parts.jump(number, round, id);
+  }
+
+  showHead(data) {
+    const { el, button, insightsOf, pictures } = this.parts;
+    const row = data.row;
+    document.title = `${row.case || row.id} · Viva`;
+    const back = address({ ...this.state, view: "runs", id: "", query: { where: this.state.query.where, order: this.state.query.order } });
+    const folded = (name, words, ...inner) => el("details", { class: "facts " + name, "data-fold": name, open: this.open?.has(name) }, el("summary", {}, words), ...inner);
+    this.open = new Set(Array.from(this.head.querySelectorAll("details[data-fold][open]"), (node) => node.dataset.fold));
+    if (!this.shown && data.paper.task && data.paper.task.length < 700) this.open.add("task");
+    this.shown = true;
+    const file = (name, size) => el("a", { href: `${this.state.journal}/file?${new URLSearchParams({ id: this.state.id, path: name })}`, download: true }, name, " ", el("small", {}, size));
+    const jump = el("input", { type: "number", min: 1, max: data.last || 1, "aria-label": "Go to round", placeholder: "round" });
+    jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
+    const words = el("input", { type: "search", placeholder: "words in this run", "aria-label": "Find in this run" });
+    const hits = el("span", { class: "hits" });
+    words.addEventListener("change", async () => {
+      if (!words.value.trim()) { hits.replaceChildren(); return; }
+      const found = await ask(`${this.state.journal}/find`, { id: this.state.id, words: words.value });
+      hits.replaceChildren(...(found.numbers.length ? found.numbers.slice(0, 40).flatMap((each) => [button(String(each), () => this.follow(-1, each), { class: "link" }), " "]) : ["nothing found"]));
+    });
+    this.head.replaceChildren(
+      el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),
+      el("h1", { tabindex: -1, dir: "auto" }, row.case || row.id),
+      el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
+        row.words ? el("span", { class: "strong" }, row.words) : null, el("bdi", {}, row.agent), row.trial > 1 ? el("span", {}, "trial " + row.trial) : null,
+        row.played ? el("span", {}, row.played) : null),
+      ...[
+        data.paper.task ? folded("task", "Task", el("div", { class: "text", dir: "auto" }, data.paper.task)) : null,
+        folded("setup", "Setup", el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]))),
+        data.files.length ? folded("files", "Files that the agent left", el("ul", {}, data.files.map(([name, size]) => el("li", { dir: "auto" }, size ? file(name, size) : name)))) : null,
+        data.error ? el("div", { class: "fault text", dir: "auto" }, data.error) : null,
+        ...insightsOf(data, data.paper),
+        data.system ? folded("system", "System text", el("div", { class: "text", dir: "auto" }, data.system)) : null,
+        el("form", { class: "filters talk" }, el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits,
+          el("output", {}, `${data.count.toLocaleString("en")} ${data.count === 1 ? "round" : "rounds"}`)),
+      ].filter((node) => node));
+    this.head.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+    this.ending = el("div", { class: "ending" }, row.standing === "running" ? (row.judging ? "The conversation has ended; it is being judged." : "The conversation goes on.") : "Stopped: " + data.stop,
+      data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null, pictures(data, data.final, "the end", data.captions),
+      data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
+      data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, `What it printed (${stream})`), el("div", { class: "text", dir: "auto" }, text))));
+    this.main.querySelector(".ending")?.remove();
+    if (this.comments) this.comments.before(this.ending);
+    else this.main.append(this.ending);
+    if (!this.comments) this.showComments();
+  }
+
+  // What readers say is kept beside the journal.
+  async showComments() {
+    const { el, button } = this.parts;
+    this.comments = el("section", { class: "comments" });
+    this.main.append(this.comments);
+    const list = el("ol", {});
+    const text = el("textarea", { rows: 2, "aria-label": "comment", placeholder: "A comment on this run" });
+    const round = el("input", { type: "number", min: 1, "aria-label": "on round", placeholder: "round" });
+    const add = (each) => list.append(el("li", {}, el("small", {}, [each.by, each.at].filter(Boolean).join(" · "), each.round ? [" · ", button(`round ${each.round}`,
+      () => this.follow(-1, each.round), { class: "link" })] : null), el("div", { class: "text", dir: "auto" }, each.text)));
+    const problem = el("p", { class: "remark", role: "alert" });
+    const save = button("Comment", async () => {
+      try {
+        add(await send(`${this.state.journal}/comment`, { run: this.state.id, text: text.value, round: round.value ? Number(round.value) : null }));
+        text.value = problem.textContent = "";
+      } catch (error) { problem.textContent = error.message; }
+    });
+    this.comments.append(el("h2", {}, "Comments"), list, el("div", { class: "filters" }, text, round, save), problem);
+    for (const each of await ask(`${this.state.journal}/comments`, { id: this.state.id })) add(each);
+  }
+}
