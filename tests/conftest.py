@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import certifi
 import pytest
@@ -231,6 +232,14 @@ def missing(name: str, reason: str) -> NoReturn:
     if name in os.environ.get("VIVA_REQUIRE", "").split(","):
         pytest.fail(f"{name} is required here: {reason}")
     pytest.skip(f"{name}: {reason}")
+
+
+def package(name: str) -> Any:
+    """Return a module of a package that is among the development tools; `require` says what happens without it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        missing("packages", f"{name} is not installed")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -31,6 +32,7 @@ def folders() -> Iterator[Path]:
                 yield folder
 
 
+@functools.cache
 def lines_below(folder: Path) -> int:
     return sum(len(file.read_text().splitlines()) for file in folder.rglob("*.py"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viva.cases import BUNDLED, LintFinding, bundled, lint_case, load_case
+from viva.cases import BUNDLED, LintFinding, bundled, lint_case, load_case, load_cases
 from viva.sandbox.inside.conversation import message_classes, names
 
 CASE = """\
@@ -29,7 +29,7 @@ def lint(folder: Path, code: str = "assert chat_history", script: str = "  - Hel
 
 @pytest.mark.parametrize("name", bundled())
 def test_the_bundled_cases_have_no_findings(name: str) -> None:
-    assert lint_case(load_case(BUNDLED / name)) == []
+    assert [finding for case in load_cases(BUNDLED / name) for finding in lint_case(case)] == []
 
 
 def test_the_names_that_a_check_may_use_are_those_that_the_sandbox_defines() -> None:

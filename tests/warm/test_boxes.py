@@ -18,7 +18,8 @@ import os, sys
 streams = [(each.encoding, each.errors, each.line_buffering) for each in (sys.stdin, sys.stdout, sys.stderr)]
 status = open("/proc/self/status").read()
 facts = [streams, sys.argv, sys.path, sys.flags, sorted(sys.modules), sorted(globals()), dict(os.environ), os.umask(0)]
-facts += [line for line in status.splitlines() if line.startswith(("Sig", "Shd", "Cap", "Seccomp", "NoNew"))]
+named = ("SigBlk", "SigIgn", "SigCgt", "Cap", "Seccomp", "NoNew")
+facts += [line for line in status.splitlines() if line.startswith(named)]
 facts += [len(os.listdir("/proc/self/fd")), os.listdir(), os.path.exists("/proc/self/environ")]
 print(facts)
 assert False, "seen"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from tests.adapters.frameworks.played import files_model
 from tests.environments import ROOT, folder_of
 from tests.model_server import ModelServer
+from tests.viva.viva_command import run_viva
 
 EXAMPLES = {
     "autogen": ("autogen.md", "my_team.py:make_team"),
@@ -28,13 +27,8 @@ def test_the_example_passes_a_bundled_case(framework: str, tmp_path: Path, monke
     with ModelServer({"gpt-5-mini": files_model}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        command = [sys.executable, "-m", "viva", "run", "same_number_in_two_files", "--agent", spec]
-        done = subprocess.run(
-            [*command, "--out", str(tmp_path / "journal"), "--sandbox", "process", "--quiet"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
+        words = ("run", "same_number_in_two_files", "--agent", spec, "--out", "journal", "--sandbox", "process")
+        done = run_viva(*words, "--quiet", cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "1/1" in done.stdout
     events = [json.loads(line) for line in (tmp_path / "journal" / "journal.jsonl").read_text().splitlines()]

@@ -44,8 +44,8 @@ WITHIN: dict[str, tuple[Any, Round, Round]] = {
     "cost_at_most": (0.1, talk("a", cost=0.05).rounds[0], talk("a", cost=0.15).rounds[0]),
 }
 """The kinds that are about one round: the value, a round that fulfils the check, and one that does not."""
-WHOLE = {"rounds_at_most", "file"}
-"""The kinds that are about the whole conversation, or the workspace; `over` is a mistake there."""
+WHOLE = {"rounds_at_most", "file", "state"}
+"""The kinds that are about the whole conversation, or what the agent left; files and state have tests of their own."""
 ALWAYS: dict[str, Any] = {"not_contains": "nobody says this"}
 NEVER: dict[str, Any] = {"contains": "nobody says this"}
 OVERS: list[tuple[Any, str, str]] = [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.recordings import tau_conversations
-from viva.cases import bundled, find_case, load_case
+from viva.cases import bundled, find_case, load_cases
 from viva.cases.case import Case, ScoringPoint
 from viva.cases.person import Insistence, UserFact
 from viva.records.transcript import Round, StopReason, Transcript
@@ -57,7 +57,7 @@ def shared_exams() -> tuple[Exam, ...]:
 
 def bundled_exams() -> Iterator[Exam]:
     """The bundled cases, asked by their scripts: with all messages, and with the first alone."""
-    for case in (load_case(find_case(name)) for name in bundled()):
+    for case in (case for name in bundled() for case in load_cases(find_case(name))):
         said = [message for line in case.script for message in line.messages()]
         for number in {1, len(said)} if case.max_rounds is None else {len(said)}:
             turns = [(message, "All right.") for message in said[:number]]

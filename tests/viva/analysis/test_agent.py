@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import package
 from tests.model_server import (
     MARK_LINE,
     OWN_MARK,
@@ -405,7 +406,7 @@ async def test_claims_beyond_those_asked_for_are_reported_and_unfounded_ones_tak
 
 
 async def test_the_arguments_are_those_of_the_real_client() -> None:
-    copilot = pytest.importorskip("copilot")
+    copilot = package("copilot")
     import inspect
 
     client = Client(GOOD)

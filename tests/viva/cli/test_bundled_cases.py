@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.viva.conftest import AGENTS, Desk, missing
-from viva.cases import BUNDLED, bundled, load_case
+from viva.cases import BUNDLED, bundled, load_case, load_cases
 from viva.sandbox import SandboxError
 from viva.sandbox.choice import choose
+
+CASES = [case.reference for name in bundled() for case in load_cases(BUNDLED / name)]
+"""What names each bundled case, of a family each row."""
 
 
 @functools.cache
@@ -31,16 +34,19 @@ def why_not(kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["process", "bwrap", "docker"])
-@pytest.mark.parametrize("name", bundled())
+@pytest.mark.parametrize("name", CASES, ids=[Path(each).parent.name + each.partition(".yaml")[2] for each in CASES])
 def test_the_careful_agent_gets_full_marks_without_a_model(desk: Desk, name: str, kind: str) -> None:
     if reason := why_not(kind):
         missing(kind, reason)
+    case = load_case(Path(name))
+    runs_code = any(point.eval_code for point in case.scoring_points)
+    if not runs_code and kind != "process":
+        return  # checks without code use no sandbox
     record = desk.run(name, "--sandbox", kind)
-    case = load_case(BUNDLED / name)
     assert (record["outcome"], record["score"], record["low"]) == ("scored", 1.0, 1.0)
     assert record["points"] == record["max_points"] == case.max_points
-    assert record["setting"]["sandbox"] == kind
-    assert record["setting"]["sandbox_isolates"] is (kind != "process")
+    assert record["setting"]["sandbox"] == (kind if runs_code else None)
+    assert record["setting"]["sandbox_isolates"] is (kind != "process" if runs_code else None)
     assert (record["setting"]["examiner"], record["setting"]["judge"]) == ("script", "code")
     assert record["stop"] == "finished"
 
@@ -57,10 +63,10 @@ def test_all_fifty_rounds_of_sum_1_to_50_happen(desk: Desk) -> None:
 def test_every_bundled_case_can_be_judged_by_a_model_too() -> None:
     assert len(bundled()) >= 5
     for name in bundled():
-        case = load_case(BUNDLED / name)
-        assert case.script, name
-        # A statement that a model can judge is a sentence about the agent, not a label.
-        assert all(len(point.score_point.split()) > 4 for point in case.scoring_points), name
+        for case in load_cases(BUNDLED / name):
+            assert case.script, name
+            # A statement that a model can judge is a sentence about the agent, not a label.
+            assert all(len(point.score_point.split()) > 4 for point in case.scoring_points), name
 
 
 @pytest.mark.parametrize(("agent", "rounds"), [("careful.py:CarefulAgent", 1), ("asks_back.py:AsksBackAgent", 2)])

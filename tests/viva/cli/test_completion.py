@@ -24,6 +24,17 @@ echo "${{COMPREPLY[@]}}"
 """
 
 
+def environment() -> dict[str, str]:
+    return {**clean_environment(), "PATH": f"{Path(VIVA).parent}:/usr/bin:/bin"}
+
+
+@pytest.fixture(scope="module")
+def script() -> str:
+    """What bash is to load."""
+    asked = {**environment(), "_VIVA_COMPLETE": "bash_source"}
+    return subprocess.run([VIVA], env=asked, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "completed"),
@@ -44,14 +55,10 @@ echo "${{COMPREPLY[@]}}"
         ("requeue --outcome tar", "target_error"),
     ],
 )
-def test_bash_completes(desk: Desk, words: str, completed: str) -> None:
-    environment = {**clean_environment(), "PATH": f"{Path(VIVA).parent}:/usr/bin:/bin"}
-    script = subprocess.run(
-        [VIVA], env={**environment, "_VIVA_COMPLETE": "bash_source"}, capture_output=True, text=True, check=True
-    )
-    (desk.folder / "complete.bash").write_text(script.stdout)
+def test_bash_completes(desk: Desk, script: str, words: str, completed: str) -> None:
+    (desk.folder / "complete.bash").write_text(script)
     done = subprocess.run(
-        ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment, capture_output=True, text=True
+        ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment(), capture_output=True, text=True
     )
     assert completed in " ".join(done.stdout.split()), done.stderr
 

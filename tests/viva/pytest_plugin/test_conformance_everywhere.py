@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.assistants.taskweaver_projects import stand_in_for_litellm
+from tests.conftest import package
 from tests.environments import folder_of, program_of, python_of
 from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, OF_PROCESSES, conformance, passed
 
@@ -87,7 +88,7 @@ def test_agents_of_each_framework_pass(framework: str, tmp_path: Path, monkeypat
 
 
 def test_copilot_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("copilot")
+    package("copilot")
     monkeypatch.setenv("COPILOT_CLI_PATH", str(program_of("copilot_cli", "copilot")))
     spec = f"{AGENTS}/with_copilot.py:session"
     printed = conformance(tmp_path, "--viva-isolate", f"--viva-conformance={spec}", sessions=FEW)

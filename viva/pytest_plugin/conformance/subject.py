@@ -132,11 +132,12 @@ class CheckedAgent:
         return min(limit, PLAYED_SECONDS) if self._words else limit
 
     @contextlib.asynccontextmanager
-    async def talk(self, *, quiet: bool = True) -> AsyncIterator[AgentTalk]:
+    async def talk(self, *, quiet: bool = True, seconds: float | None = None) -> AsyncIterator[AgentTalk]:
         """Open a session with a workspace of its own, and close it.
 
         Args:
             quiet: Whether closing must end without a complaint.
+            seconds: Maximum wait for a reply; None for the usual one.
 
         Raises:
             Differs: the agent does not open, or closing it failed.
@@ -145,7 +146,7 @@ class CheckedAgent:
         try:
             session = await self.opened(folder / "workspace")
             try:
-                yield AgentTalk(session, await self.seconds())
+                yield AgentTalk(session, await self.seconds() if seconds is None else seconds)
             finally:
                 trouble = await session.close()
             if quiet:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import package
 from tests.copilot_sessions import event, long_session, recorded_events
 from tests.examples import examples
 from viva.recordings.events.collector import EvalCollector
@@ -20,7 +21,7 @@ from viva.records.transcript import Metrics, StepKind, StopReason, SubAgentShare
 
 def sdk() -> Any:
     """The SDK, which takes a second to load: so not each process that collects tests does."""
-    return pytest.importorskip("copilot.session_events")
+    return package("copilot.session_events")
 
 
 def collected(events: list[Any], *, capture_content: bool = False) -> EvalCollector:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import package
 from tests.recordings import recorded_family
 from tests.viva.viva_command import in_this_process
 from viva.journal.reader import read_runs
@@ -102,7 +103,7 @@ def test_a_place_without_files_is_an_error_that_names_it(tmp_path: Path) -> None
 
 
 def zstd(data: bytes) -> bytes:
-    module = pytest.importorskip("backports.zstd")
+    module = package("backports.zstd")
     done: bytes = module.compress(data)
     return done
 
@@ -221,8 +222,8 @@ def test_rows_that_lost_their_index_say_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_parquet_files_say_the_same(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = package("pyarrow")
+    parquet = package("pyarrow.parquet")
     table = []
     for row in rows():
         times = {

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import package
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.table import read_recordings
 from viva.records.trajectory import trajectory
@@ -299,8 +300,8 @@ def second_schema(document: Row) -> Row:
 
 
 def test_a_bulk_export_in_parquet_is_read_whole(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = package("pyarrow")
+    parquet = package("pyarrow.parquet")
     rows = [langsmith(part) for part in story()]
     for row in rows:
         row |= {key: json.dumps(row[key]) for key in ("inputs", "outputs", "extra")}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import package
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.table import read_recordings
 from viva.records.trajectory import trajectory
@@ -34,7 +35,7 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 def test_a_log_that_inspect_wrote_is_read_whole() -> None:
-    pytest.importorskip("backports.zstd")
+    package("backports.zstd")
     check_inspect(list(read_recordings(f"inspect:{RECORDED}/inspect.eval")))
 
 
