@@ -87,7 +87,7 @@ def test_a_quote_of_an_input_may_be_written_with_and_without_escapes() -> None:
 def test_a_lost_quote_is_named_also_beside_a_good_one() -> None:
     talk = Transcript((Round(1, "Hello", "It is 55."),))
     found, lost = look_up(talk, [(1, "It is 55."), (1, "It is 56.")])
-    assert _no_evidence(lost, found) == "these words are not in the transcript: 'It is 56.'"
+    assert _no_evidence(lost, found, None) == "these words are not in the transcript: 'It is 56.'"
 
 
 def test_what_follows_a_last_line_break_and_odd_values_are_kept() -> None:

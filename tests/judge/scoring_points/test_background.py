@@ -51,7 +51,15 @@ async def test_the_other_requests_hold_nothing_of_it(model_at: ModelAt) -> None:
 
 
 def test_without_a_background_the_question_is_to_the_byte_what_it_was_before_there_were_any() -> None:
-    empty = {"background": "", "files": "", "shown": None, "environment": False, "offered": ""}
+    empty = {
+        "background": "",
+        "files": "",
+        "shown": None,
+        "environment": False,
+        "offered": "",
+        "given": "",
+        "round": None,
+    }
     text = render(QUESTION_PROMPT, task_description="T", transcript="X", marker="M", statement="S", mark="K", **empty)
     assert hashlib.sha256(text.encode()).hexdigest() == BEFORE
 
