@@ -2,9 +2,9 @@
 
 The state is that between two messages: saved after a round, loaded before the first.
 
-An adapter offers it by two methods, plain or async: `save_state()` returns JSON data, and `load_state(state)` continues
-from it in a new object, before the first message. An agent that cannot, although its adapter has the methods, returns
-None from `save_state`, and raises NotImplementedError in `load_state`.
+An adapter offers it by `save_state()`, plain or async, which returns JSON data. With `load_state(state)`, which
+continues from it in a new object before the first message, a conversation can be forked, too. An agent that cannot,
+although its adapter has the methods, returns None from `save_state`, and raises NotImplementedError in `load_state`.
 
 A conversation that has already begun is given by `load_conversation(messages)`, plain or async, before the first
 message. The messages are those of the chat protocol: each has `role` (`system`, `user` or `assistant`) and `content`.
@@ -82,7 +82,7 @@ async def load_state(session: StatefulSession, state: Any, seconds: float = STAT
         AgentTimeout: loading took too long.
         AgentError: loading failed.
     """
-    if not offers_state(session.agent):
+    if not callable(getattr(session.agent, "load_state", None)):
         return False
     try:
         await session.call("load_state", state, seconds=seconds)

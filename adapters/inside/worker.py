@@ -225,7 +225,10 @@ class AgentServer:
         return self.agent.save_state()
 
     def load_state(self, request: dict[str, Any]) -> Any:
-        return self.agent.load_state(_loads(request["state"]))
+        load = getattr(self.agent, "load_state", None)
+        if not callable(load):
+            raise NotImplementedError
+        return load(_loads(request["state"]))
 
     def load_conversation(self, request: dict[str, Any]) -> Any:
         load = getattr(self.agent, "load_conversation", None)

@@ -66,7 +66,6 @@ def test_the_page_has_both_sides_and_the_check(desk: Desk) -> None:
 EVERY_KIND: dict[str, Any] = {
     "contains": "320 euros", "not_contains": "I", "equals": "Paris", "starts_with": "Dear", "ends_with": "?",
     "regex": "[0-9]{7}", "number": 320, "json": True, "file": "note.txt", "tool_called": "book",
-    "state": {"path": "a", "equals": 1},
     "tool_order": ["a", "b"], "tool_f1": ["a"], "steps": {"min": 1}, "similar": "Something else", "words": 2,
     "rounds_at_most": 0, "seconds_at_most": 0, "cost_at_most": 1, "state": {"path": "rooms", "equals": 1},
 }  # fmt: skip

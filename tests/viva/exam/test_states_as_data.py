@@ -42,9 +42,13 @@ def labels(record: dict[str, Any]) -> list[str]:
     return [verdict["label"] for verdict in record["insights"][0]["verdicts"]]
 
 
+SAVES_ONLY = SHOP.partition("def load_state")[0]
+
+
+@pytest.mark.parametrize("agent", [SHOP, SAVES_ONLY], ids=["saves-and-loads", "saves-only"])
 @pytest.mark.parametrize("isolate", [(), ("--isolate",)], ids=["here", "own-process"])
 def test_an_agent_begins_with_the_state_and_is_checked_by_the_one_that_it_keeps(
-    desk: Desk, isolate: tuple[str, ...]
+    desk: Desk, isolate: tuple[str, ...], agent: str
 ) -> None:
     checks = points(
         CANCELLED,
@@ -56,12 +60,25 @@ def test_an_agent_begins_with_the_state_and_is_checked_by_the_one_that_it_keeps(
         {**CANCELLED, "over": {"round": 9}},
     )
     case = desk.case("cancel", scoring_points=checks, **CASE)
-    record = desk.run(case, "--agent", desk.agent(SHOP), *isolate)
+    record = desk.run(case, "--agent", desk.agent(agent), *isolate)
     expected = ["hit", "miss", "hit", "hit", "hit", "hit", "unsure"]
     assert labels(record) == expected
     if not isolate:
         (again,) = viva.judge(desk.folder / "journal", out=desk.folder / "other", sandbox="process").runs()
         assert [verdict.label for verdict in again.insights[0].verdicts] == expected
+
+
+@pytest.mark.parametrize("isolate", [(), ("--isolate",)], ids=["here", "own-process"])
+def test_an_agent_that_cannot_load_its_state_is_forked_by_replay(desk: Desk, isolate: tuple[str, ...]) -> None:
+    case = desk.case("cancel", scoring_points=points(CANCELLED), **CASE)
+    agent = desk.agent(SAVES_ONLY)
+    desk.run(case, "--agent", agent, *isolate)
+    words = ("replay", "journal", "--fork-at", "1", "--against", agent, *isolate, "--sandbox", "process")
+    refused = desk.viva(*words, "--fork-by", "state", "--out", "by-state", expect=2)
+    assert "the agent offers no load_state" in refused.stderr
+    desk.viva(*words, "--out", "by-replay")
+    (run,) = viva.read_journal(desk.folder / "by-replay")
+    assert [verdict.label for verdict in run.insights[0].verdicts] == ["hit"]
 
 
 def test_without_a_state_that_was_kept_the_check_is_unsure(desk: Desk) -> None:
