@@ -44,6 +44,7 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
     Raises:
         SetupError: it is not one, or has too many cases.
     """
+    source.as_core_yaml()
     config = source.tree()
     if not config.is_mapping:
         raise SetupError(f"{source.path} is not a configuration of promptfoo: it must be a mapping.")
