@@ -212,7 +212,7 @@ def test_a_configuration_comes_back(tmp_path: Path) -> None:
         "providers": [],
         "tests": [
             {
-                "description": "price",
+                "description": "Price of a ticket, 1st class",
                 "vars": {"message": "What does it cost?", "city": "Oslo"},
                 "prompts": ["message"],
                 "assert": [{"type": "contains", "value": "320", "weight": 2.0, "metric": "facts"}],
@@ -231,6 +231,18 @@ def test_a_configuration_comes_back(tmp_path: Path) -> None:
     back = promptfoo(tmp_path, config)
     assert back == config
     assert promptfoo(tmp_path, back, "again") == back
+
+
+@pytest.mark.parametrize("text", ["1e5", "09", "0o14", "null", "yes", "12:30", "0x1F"])
+def test_an_exported_text_is_a_text_for_promptfoo(text: str, tmp_path: Path) -> None:
+    case = viva.Case("text", script=["Hi."], scoring_points=[{"check": {"contains": text}}])
+    viva.export_cases(case, tmp_path / "out.yaml", format="promptfoo")
+    exported = (tmp_path / "out.yaml").read_text()
+    assert f"value: '{text}'" in exported
+    viva.import_cases(tmp_path / "out.yaml", tmp_path / "again")
+    assert [dict(point.check or {}) for [point] in [all_cases(tmp_path / "again")[0].scoring_points]] == [
+        {"contains": text}
+    ]
 
 
 def test_what_cannot_come_back_is_named(tmp_path: Path) -> None:

@@ -132,8 +132,7 @@ def _write_case(folder: Path, task: str | None, expected: str | None, force: boo
     file = folder / "case.yaml"
     if others := sorted(each.name for each in folder.glob("*.y*ml") if each != file):
         raise SetupError(f"{folder} already holds {others[0]}, and a folder holds one case. Choose another folder.")
-    point = f"The agent says {expected!r}."
-    text = CASE.format(task=_scalar(task), point=_scalar(point), expected=repr(expected))
+    text = CASE.format(task=_scalar(task), expected=_scalar(expected))
     write_files({file: text}, force=force)
     load_case(folder)
 
