@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -54,9 +55,7 @@ def look_at(url: str) -> FoundAddress:
     Raises:
         SetupError: the address is not one, or nothing there says what it is.
     """
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        raise SetupError(f"{url!r} is not an address; write http://HOST:PORT/… (or https://…).")
-    root = f"{url.split('://')[0]}://{urlsplit(url).netloc}"
+    root = _root(url)
     tried: list[str] = []
     near = url.rstrip("/")
     for candidate in dict.fromkeys(
@@ -77,6 +76,21 @@ def look_at(url: str) -> FoundAddress:
     )
 
 
+def _root(url: str) -> str:
+    """Return the address of the server alone."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets without an IPv6 address, or a port that is none
+        is_one = False
+    if not is_one or not url.isascii() or any(each.isspace() or not each.isprintable() for each in url):
+        raise SetupError(
+            f"{url!r} is not an address; write http://HOST:PORT/… (or https://…), with %20 for a blank and "
+            "other characters encoded likewise."
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def _read(url: str, tried: list[str]) -> object:
     try:
         with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=SECONDS) as answer:  # noqa: S310
@@ -87,7 +101,9 @@ def _read(url: str, tried: list[str]) -> object:
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         tried.append(f"{url}: {REFUSED if isinstance(reason, ConnectionRefusedError) else reason}")
-    except ValueError:
+    except HTTPException:
+        tried.append(f"{url}: no answer in HTTP")
+    except (ValueError, RecursionError):
         tried.append(f"{url}: no JSON")
     else:
         tried.append(f"{url}: other JSON")
@@ -109,5 +125,17 @@ def _base(kind: str, document: Mapping[str, Any], found_at: str, root: str) -> s
     if kind == "card":
         return found_at.partition("/.well-known/")[0]
     servers = document.get("servers")
-    first = servers[0].get("url") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else None
-    return urljoin(found_at, first).rstrip("/") if isinstance(first, str) and first else root
+    first = servers[0] if isinstance(servers, list) and servers and isinstance(servers[0], dict) else {}
+    address = first.get("url")
+    if not isinstance(address, str):
+        return root
+    variables = first.get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        if isinstance(variable, dict):
+            address = address.replace(f"{{{name}}}", str(variable.get("default", "")))
+    try:
+        base = urljoin(found_at, address).rstrip("/")
+        _root(base)
+    except (SetupError, ValueError):
+        return root  # nothing can be sent to such an address; the document came from this server
+    return root if "{" in base else base
