@@ -1,12 +1,11 @@
-"""Detects the frameworks in this environment, and the kind of agent at an address."""
+"""Detects the kind of agent at an address."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
@@ -14,16 +13,6 @@ from urllib.request import Request, urlopen
 
 from viva.errors import SetupError
 
-FRAMEWORKS = {
-    "langgraph": "LangGraph",
-    "langchain": "LangChain",
-    "pydantic-ai-slim": "Pydantic AI",
-    "openai-agents": "the OpenAI Agents SDK",
-    "llama-index-core": "LlamaIndex",
-    "claude-agent-sdk": "the Claude Agent SDK",
-    "taskweaver": "TaskWeaver",
-}
-"""Distributions that people build agents with. Viva requires AutoGen, so its presence says nothing."""
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 DOCUMENT = "/openapi.json"
 REFUSED = "connection refused"
@@ -38,15 +27,6 @@ class FoundAddress:
     """`card` (A2A), `openapi`, or `models` (the OpenAI protocol)."""
     base: str
     document: Mapping[str, Any]
-
-
-def frameworks_here() -> Iterator[str]:
-    """Yield the frameworks in this environment, with their versions."""
-    for name, words in FRAMEWORKS.items():
-        try:
-            yield f"{words} {version(name)}"
-        except PackageNotFoundError:
-            continue
 
 
 def look_at(url: str) -> FoundAddress:
