@@ -1,11 +1,11 @@
-"""Detects the frameworks in this environment, and the kind of agent at an address."""
+"""Detects the kind of agent at an address."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
@@ -13,16 +13,6 @@ from urllib.request import Request, urlopen
 
 from viva.errors import SetupError
 
-FRAMEWORKS = {
-    "langgraph": "LangGraph",
-    "langchain": "LangChain",
-    "pydantic-ai-slim": "Pydantic AI",
-    "openai-agents": "the OpenAI Agents SDK",
-    "llama-index-core": "LlamaIndex",
-    "claude-agent-sdk": "the Claude Agent SDK",
-    "taskweaver": "TaskWeaver",
-}
-"""Distributions that people build agents with. Viva requires AutoGen, so its presence says nothing."""
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 DOCUMENT = "/openapi.json"
 REFUSED = "connection refused"
@@ -39,24 +29,13 @@ class FoundAddress:
     document: Mapping[str, Any]
 
 
-def frameworks_here() -> Iterator[str]:
-    """Yield the frameworks in this environment, with their versions."""
-    for name, words in FRAMEWORKS.items():
-        try:
-            yield f"{words} {version(name)}"
-        except PackageNotFoundError:
-            continue
-
-
 def look_at(url: str) -> FoundAddress:
     """Find out what an address is: that of a document or an agent card, or of a server that has one.
 
     Raises:
         SetupError: the address is not one, or nothing there says what it is.
     """
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        raise SetupError(f"{url!r} is not an address; write http://HOST:PORT/… (or https://…).")
-    root = f"{url.split('://')[0]}://{urlsplit(url).netloc}"
+    root = _root(url)
     tried: list[str] = []
     near = url.rstrip("/")
     for candidate in dict.fromkeys(
@@ -77,6 +56,21 @@ def look_at(url: str) -> FoundAddress:
     )
 
 
+def _root(url: str) -> str:
+    """Return the address of the server alone."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets without an IPv6 address, or a port that is none
+        is_one = False
+    if not is_one or not url.isascii() or any(each.isspace() or not each.isprintable() for each in url):
+        raise SetupError(
+            f"{url!r} is not an address; write http://HOST:PORT/… (or https://…), with %20 for a blank and "
+            "other characters encoded likewise."
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def _read(url: str, tried: list[str]) -> object:
     try:
         with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=SECONDS) as answer:  # noqa: S310
@@ -87,7 +81,9 @@ def _read(url: str, tried: list[str]) -> object:
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         tried.append(f"{url}: {REFUSED if isinstance(reason, ConnectionRefusedError) else reason}")
-    except ValueError:
+    except HTTPException:
+        tried.append(f"{url}: no answer in HTTP")
+    except (ValueError, RecursionError):
         tried.append(f"{url}: no JSON")
     else:
         tried.append(f"{url}: other JSON")
@@ -109,5 +105,17 @@ def _base(kind: str, document: Mapping[str, Any], found_at: str, root: str) -> s
     if kind == "card":
         return found_at.partition("/.well-known/")[0]
     servers = document.get("servers")
-    first = servers[0].get("url") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else None
-    return urljoin(found_at, first).rstrip("/") if isinstance(first, str) and first else root
+    first = servers[0] if isinstance(servers, list) and servers and isinstance(servers[0], dict) else {}
+    address = first.get("url")
+    if not isinstance(address, str):
+        return root
+    variables = first.get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        if isinstance(variable, dict):
+            address = address.replace(f"{{{name}}}", str(variable.get("default", "")))
+    try:
+        base = urljoin(found_at, address).rstrip("/")
+        _root(base)
+    except (SetupError, ValueError):
+        return root  # nothing can be sent to such an address; the document came from this server
+    return root if "{" in base else base
