@@ -159,7 +159,7 @@ def by_place(folder: Path) -> dict[str, StoredRun]:
     return {run.setting.place: run for run in read_runs(folder)}
 
 
-OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by")
+OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by", "given")
 
 
 def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: list[Recording]) -> None:
