@@ -30,3 +30,10 @@ def describe(value: Any) -> str:
     """Return a value as it is shown in an error message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def number_text(value: float) -> str:
+    """Return a number as its author would write it: `1234567`, `0.25`."""
+    if isinstance(value, int) or (abs(value) < 1e15 and value == int(value)):
+        return str(int(value))
+    return f"{value:.12g}"

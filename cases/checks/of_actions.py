@@ -22,7 +22,7 @@ from viva.cases.checks.data import (
 from viva.cases.checks.of_texts import TextChecks
 from viva.cases.checks.plain import Path, is_plain_number
 from viva.cases.plain_fields import nearest
-from viva.cases.text import describe
+from viva.cases.text import describe, number_text
 
 RECORDERS = ("agent", "environment")
 STEP_KINDS = ("tool", "model", "think", "action", "agent")
@@ -69,7 +69,7 @@ class ActionChecks(TextChecks):
         options, tools = self._tools(value, path, "at_least")
         at_least = self.number(options, "at_least", path, least=0)
         if at_least is not None and at_least > 1:
-            self.fault(f"at_least must be a number from 0 to 1, not {at_least:g}", *path, "at_least")
+            self.fault(f"at_least must be a number from 0 to 1, not {number_text(at_least)}", *path, "at_least")
         environment = self._environment(options, path)
         share = 1.0 if at_least is None else at_least
         return ToolShareCheck(tools=tools, at_least=share, environment=environment) if tools else None

@@ -21,7 +21,7 @@ from viva.cases.checks.json_paths import PathFault, read_path
 from viva.cases.checks.patterns import PatternFault, compiled
 from viva.cases.checks.plain import Path, is_plain_number
 from viva.cases.checks.schemas import SchemaParts
-from viva.cases.text import describe
+from viva.cases.text import describe, number_text
 
 LONGEST_SIMILAR = 1_000
 """Maximum number of characters of a text that replies are compared with."""
@@ -163,7 +163,7 @@ class TextChecks(SchemaParts):
             self.fault(f"similar compares with at most {LONGEST_SIMILAR:,} characters; this has {len(to):,}", *path)
         at_least, most = self.number(options, "at_least", path, least=0), self.count(options, "distance_at_most", path)
         if at_least is not None and at_least > 1:
-            self.fault(f"at_least must be a number from 0 to 1, not {at_least:g}", *path, "at_least")
+            self.fault(f"at_least must be a number from 0 to 1, not {number_text(at_least)}", *path, "at_least")
         if at_least is not None and most is not None:
             self.fault("similar has at_least and distance_at_most: remove one of them", *path)
         if to is None:

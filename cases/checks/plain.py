@@ -9,7 +9,7 @@ from typing import Any
 
 from viva.cases.checks.data import CheckRange
 from viva.cases.plain_fields import MAX_NUMBER, nearest
-from viva.cases.text import describe
+from viva.cases.text import describe, number_text
 
 Path = tuple[str | int, ...]
 
@@ -73,7 +73,7 @@ class CheckParts:
         value = mapping.get(key)
         if value is None or is_plain_number(value, least):
             return None if value is None else float(value)
-        low = f" from {least:g}" if least > -MAX_NUMBER else ""
+        low = f" from {number_text(least)}" if least > -MAX_NUMBER else ""
         self.fault(f"{key} must be a number{low}, not {describe(value)}", *path, key)
         return None
 
@@ -102,7 +102,7 @@ class CheckParts:
             self.fault(f"{_name(path)} needs min, max or both", *path)
             return None
         if least is not None and most is not None and least > most:
-            self.fault(f"{_name(path)} can never be: min {least:g} is above max {most:g}", *path)
+            self.fault(f"{_name(path)} can never be: min {number_text(least)} is above max {number_text(most)}", *path)
         return CheckRange(least, most)
 
     def json(self, value: Any, path: Path, level: int = 0) -> Any:

@@ -29,6 +29,7 @@ from viva.cases.checks.data import (
     ToolShareCheck,
 )
 from viva.cases.checks.json_paths import written
+from viva.cases.text import number_text
 
 SHOWN = 80
 """Maximum number of characters of a text of the author's."""
@@ -86,10 +87,14 @@ def text_words(check: TextCheck) -> str:
 def range_words(allowed: CheckRange) -> str:
     """Return a range in words: `at least 3`."""
     if allowed.least == allowed.most:
-        return f"{allowed.least:g}"
+        return number_text(allowed.least)
     if allowed.most is None:
-        return f"at least {allowed.least:g}"
-    return f"at most {allowed.most:g}" if allowed.least is None else f"{allowed.least:g} to {allowed.most:g}"
+        return f"at least {number_text(allowed.least)}"
+    return (
+        f"at most {number_text(allowed.most)}"
+        if allowed.least is None
+        else f"{number_text(allowed.least)} to {number_text(allowed.most)}"
+    )
 
 
 def number_words(check: NumberCheck) -> str:
@@ -97,13 +102,17 @@ def number_words(check: NumberCheck) -> str:
     least, most = check.allowed.least, check.allowed.most
     if check.equals is None:
         return f"of {range_words(check.allowed)}"
-    return f"{check.equals:g}" if least == most else f"{check.equals:g} (from {least:g} to {most:g})"
+    return (
+        f"{number_text(check.equals)}"
+        if least == most
+        else f"{number_text(check.equals)} (from {number_text(least)} to {number_text(most)})"
+    )
 
 
 def times_words(times: CheckRange) -> str:
     """Return a number of calls in words: `at least once`."""
     if times.least == times.most:
-        return "once" if times.least == 1 else f"{times.least:g} times"
+        return "once" if times.least == 1 else f"{number_text(times.least)} times"
     if times == CheckRange(1):
         return "at least once"
     return f"{range_words(times)} times"
@@ -156,10 +165,10 @@ def _file(check: FileCheck) -> str:
 def _limit(check: LimitCheck, over: CheckScope | None) -> str:
     place = place_words(over, _PLACES, " in round {}")
     if check.figure == "rounds":
-        return f"the conversation has at most {_counted(f'{check.most:g}', 'round')}"
+        return f"the conversation has at most {_counted(number_text(check.most), 'round')}"
     if check.figure == "seconds":
-        return f"the agent takes at most {check.most:g} seconds{place}"
-    return f"the agent costs at most {check.most:g} US dollars{place}"
+        return f"the agent takes at most {number_text(check.most)} seconds{place}"
+    return f"the agent costs at most {number_text(check.most)} US dollars{place}"
 
 
 def _action(check: ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck, place: str) -> str:
@@ -171,7 +180,7 @@ def _action(check: ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck, pla
         others = ", and no others" if check.exact else ""
         return f"the agent calls {', then '.join(map(_quoted, check.tools[:MOST_NAMED]))}{others}{place}{seen}"
     if isinstance(check, ToolShareCheck):
-        share = " and no others" if check.at_least == 1 else f" (F1 at least {check.at_least:g})"
+        share = " and no others" if check.at_least == 1 else f" (F1 at least {number_text(check.at_least)})"
         return f"the agent calls the tools {_named(check.tools, 'and')}{share}{place}{seen}"
     given = ""
     if check.arguments is not None:
@@ -202,7 +211,7 @@ def _the(check: NumberCheck) -> str:
 def _distance(check: SimilarCheck) -> str:
     if check.distance_at_most is not None:
         return f"at most {check.distance_at_most} edits from {_quoted(check.to)}"
-    return f"similar to {_quoted(check.to)} by at least {100 * (check.at_least or 0):g} %"
+    return f"similar to {_quoted(check.to)} by at least {number_text(100 * (check.at_least or 0))} %"
 
 
 def _counted(number: str, noun: str) -> str:

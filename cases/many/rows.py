@@ -136,8 +136,9 @@ def _text(file: Path) -> str:
 
 
 def _csv(file: Path) -> Iterator[tuple[Any, int | None]]:
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    table = csv.reader(io.StringIO(_text(file), newline=""), delimiter=delimiter, strict=True)
+    text = _text(file)
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else _delimiter(text)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         head = [name.strip() for name in next(table, [])]
@@ -154,6 +155,12 @@ def _csv(file: Path) -> Iterator[tuple[Any, int | None]]:
             line = table.line_num + 1
     except csv.Error as error:
         raise CaseError(file, [Mistake(f"is not CSV: {error}", line)]) from error
+
+
+def _delimiter(text: str) -> str:
+    """Return what is between the columns: spreadsheets of some countries write semicolons."""
+    head = text[: text.find("\n") + 1 or len(text)]
+    return ";" if ";" in head and "," not in head else ","
 
 
 def _json_lines(file: Path) -> Iterator[tuple[Any, int | None]]:

@@ -13,6 +13,7 @@ from viva.cases.checks.data import (
     ToolOrderCheck,
     ToolShareCheck,
 )
+from viva.cases.text import number_text
 from viva.judge.checks.conversation import CheckedConversation
 from viva.judge.checks.found import MOST_EVIDENCE, CheckFound, unknown, within
 from viva.judge.checks.looked_at import Allowance, excerpt
@@ -192,7 +193,7 @@ def _limit(check: LimitCheck, conversation: CheckedConversation, place: int | No
 def _seconds(check: LimitCheck, conversation: CheckedConversation, place: int | None) -> CheckFound:
     rounds = conversation.rounds if place is None else [conversation.rounds[place]]
     seconds = sum(each.agent_seconds for each in rounds)
-    got = f"{seconds:.3g} seconds"
+    got = f"{number_text(round(seconds, 3))} seconds"
     if not rounds or seconds != seconds or seconds < 0:
         return unknown("no time was recorded")
     if seconds > check.most:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from viva.cases.checks.patterns import compiled, looked_at
+from viva.cases.text import number_text
 from viva.judge.checks.same import same_json
 
 SHOWN = 60
@@ -66,16 +67,18 @@ def matches(pattern: str, text: str) -> bool:
 def _multiple(given: Any, value: Any) -> str | None:
     if not is_json_number(value) or not math.isfinite(value) or len(str(value)) > SHOWN:
         return None
-    return None if Fraction(str(value)) % Fraction(str(given)) == 0 else f"is not a multiple of {given:g}"
+    return None if Fraction(str(value)) % Fraction(str(given)) == 0 else f"is not a multiple of {number_text(given)}"
 
 
 def _of_number(fails: Callable[[Any, Any], bool], words: str) -> PlainKeyword:
-    return lambda given, value: f"{words} {given:g}" if is_json_number(value) and fails(value, given) else None
+    return lambda given, value: (
+        f"{words} {number_text(given)}" if is_json_number(value) and fails(value, given) else None
+    )
 
 
 def _of_size(kind: type[Sized], fails: Callable[[int, int], bool], words: str) -> PlainKeyword:
     def keyword(given: Any, value: Any) -> str | None:
-        return f"{words} {given:g}" if isinstance(value, kind) and fails(len(value), given) else None
+        return f"{words} {number_text(given)}" if isinstance(value, kind) and fails(len(value), given) else None
 
     return keyword
 

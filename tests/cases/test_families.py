@@ -217,6 +217,11 @@ def test_a_row_without_an_id_has_one_from_its_content_whatever_the_format(
     assert case.name == "trips[85145bb6de5f]"
 
 
+def test_columns_of_a_csv_file_may_have_semicolons_between_them(folder: Path) -> None:
+    (case,) = with_rows(folder, "rows.csv", 'id;city;price;says\r\na;"Rome; Italy";40;forty, or so\r\n')
+    assert case.columns == {"id": "a", "city": "Rome; Italy", "price": "40", "says": "forty, or so"}
+
+
 def test_rows_can_stand_in_the_case_file_and_give_more_than_text(tmp_path: Path) -> None:
     file = tmp_path / "shop.yaml"
     file.write_text("""\

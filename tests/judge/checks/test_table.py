@@ -189,3 +189,7 @@ def workspace(tmp_path: Path) -> Path:
 def test_a_check_of_a_file_decides(workspace: Path, form: Any, hit: bool) -> None:
     assert check({"file": form}, "Done.", workspace).label is (Label.HIT if hit else Label.MISS)
     assert check({"not": {"file": form}}, "Done.", workspace).label is (Label.MISS if hit else Label.HIT)
+
+
+def test_long_times_are_told_in_full() -> None:
+    assert check({"seconds_at_most": 1234.5}, talk("a", seconds=1234.56)).got == "1234.56 seconds"
