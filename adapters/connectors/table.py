@@ -58,7 +58,12 @@ def load_agent(
             `get_reply_from_agent`.
     """
     agent = _load(spec, isolate=isolate, memory_mb=memory_mb)
-    return agent if permissions is None or agent.permit is None else agent.permit(agent, permissions)
+    if permissions is None:
+        return agent
+    if agent.permit is None:
+        notice = f"--permissions {permissions} has no effect: only coding agents (acp:…) ask Viva for permission."
+        return replace(agent, notices=(*agent.notices, notice))
+    return agent.permit(agent, permissions)
 
 
 def _load(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:

@@ -186,3 +186,10 @@ def test_an_isolated_agent_is_of_the_kind_child(tmp_path: Path) -> None:
 )
 def test_the_label_of_a_spec_fits_a_column_and_is_harmless(spec: str, label: str) -> None:
     assert agent_label(spec) == label
+
+
+@pytest.mark.parametrize("permissions", ["allow", "deny", "ask-case"])
+def test_a_policy_for_an_agent_that_never_asks_is_a_notice(permissions: str) -> None:
+    assert load_agent("example:careful").notices == ()
+    (notice,) = load_agent("example:careful", permissions=permissions).notices
+    assert notice.startswith(f"--permissions {permissions} has no effect")
