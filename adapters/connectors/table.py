@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from viva.adapters.connectors.idle_options import idle_options
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
 from viva.adapters.connectors.spec import CHILD, OWN_CONNECTOR, is_agent_file
 from viva.adapters.part_errors import describe_part
@@ -58,12 +59,9 @@ def load_agent(
             `get_reply_from_agent`.
     """
     agent = _load(spec, isolate=isolate, memory_mb=memory_mb)
-    if permissions is None:
-        return agent
-    if agent.permit is None:
-        notice = f"--permissions {permissions} has no effect: only coding agents (acp:…) ask Viva for permission."
-        return replace(agent, notices=(*agent.notices, notice))
-    return agent.permit(agent, permissions)
+    notices = tuple(idle_options(agent, isolate=isolate, memory_mb=memory_mb, permissions=permissions))
+    agent = replace(agent, notices=(*agent.notices, *notices)) if notices else agent
+    return agent if permissions is None or agent.permit is None else agent.permit(agent, permissions)
 
 
 def _load(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
