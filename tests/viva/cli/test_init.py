@@ -91,7 +91,7 @@ def test_nothing_is_written_over_without_permission(tmp_path: Path) -> None:
         (("adapter",), "--name is missing, and there is no terminal to ask on. For example: --name MyAgent"),
         (("adapter", "--name", "no class"), "'no class' cannot be the name of a class"),
         (("adapter", "--name", "A", "--path", "/chat"), "--path chooses an operation of the address given with --url"),
-        (("adapter", "--name", "A", "--url", "shop"), "'shop' is not an address"),
+        (("adapter", "--name", "A", "--url", "shop"), "the address in --url names no host"),
         (("adapter", "--name", "A", "--url", "http://127.0.0.1:1"), "nothing listens at 127.0.0.1:1. Start the agent"),
         (("case",), "FOLDER is missing"),
         (("case", "new"), "--task is missing"),

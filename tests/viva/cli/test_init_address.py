@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +104,68 @@ def test_responses_that_are_no_mapping_leave_the_reply_to_the_user() -> None:
 def test_what_is_no_address_is_a_usage_error(url: str, tmp_path: Path) -> None:
     done = in_this_process("init", "adapter", "--name", "A", "--url", url, cwd=tmp_path)
     assert done.returncode == 2
-    assert "is not an address" in done.stderr
+    assert "the address in --url" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_an_address_with_a_password_is_refused_and_not_printed(tmp_path: Path) -> None:
+    url = "http://me:open-sesame@127.0.0.1:1"
+    done = in_this_process("init", "adapter", "--name", "A", "--url", url, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "VIVA_AGENT_API_KEY" in done.stderr
+    assert "sesame" not in done.stdout + done.stderr
+
+
+MODELS = b'{"object": "list", "data": [{"id": "coder"}]}'
+
+
+@contextlib.contextmanager
+def serving(answer: Callable[[BaseHTTPRequestHandler], tuple[int, dict[str, str], bytes]]) -> Iterator[str]:
+    """Serve what a function answers."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, headers, body = answer(self)
+            self.send_response(code)
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_server_that_requires_a_key_gets_that_of_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(asked: BaseHTTPRequestHandler) -> tuple[int, dict[str, str], bytes]:
+        knows = asked.headers["Authorization"] == "Bearer open-sesame"
+        return (200, {}, MODELS) if knows else (401, {}, b"{}")
+
+    with serving(answer) as url:
+        monkeypatch.delenv("VIVA_AGENT_API_KEY", raising=False)
+        with pytest.raises(SetupError, match="If it requires a key, set VIVA_AGENT_API_KEY"):
+            look_at(f"{url}/v1")
+        monkeypatch.setenv("VIVA_AGENT_API_KEY", "open-sesame")
+        assert look_at(f"{url}/v1").kind == "models"
+
+
+def test_the_key_does_not_follow_a_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVA_AGENT_API_KEY", "open-sesame")
+    keys: list[str | None] = []
+
+    def other(asked: BaseHTTPRequestHandler) -> tuple[int, dict[str, str], bytes]:
+        keys.append(asked.headers["Authorization"])
+        return 200, {}, MODELS
+
+    with serving(other) as there, serving(lambda _: (302, {"Location": there}, b"")) as url:
+        look_at(url)
+    assert keys == [None]
 
 
 @pytest.fixture

@@ -11,10 +11,13 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request, urlopen
 
+from viva.adapters.connectors.http.connector import check_url
+from viva.adapters.connectors.http.keys import NO_KEY, key_for
 from viva.errors import SetupError
 
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 DOCUMENT = "/openapi.json"
+EXAMPLE = "http://HOST:PORT/… (or https://…)"
 REFUSED = "connection refused"
 SECONDS, MOST_BYTES = 10.0, 4 << 20
 
@@ -50,30 +53,35 @@ def look_at(url: str) -> FoundAddress:
         raise SetupError(
             f"nothing listens at {urlsplit(url).netloc}. Start the agent, or correct the address in --url."
         )
+    closed = any(words.endswith((": 401", ": 403")) for words in tried)
+    hint = " If it requires a key, set VIVA_AGENT_API_KEY." if closed else ""
     raise SetupError(
         f"nothing at {url} says what it is: no agent card, no OpenAPI document (JSON), no OpenAI-compatible models. "
-        f"Tried {'; '.join(tried)}. Write an agent file by hand: `viva docs http`."
+        f"Tried {'; '.join(tried)}.{hint} Write an agent file by hand: `viva docs http`."
     )
 
 
 def _root(url: str) -> str:
-    """Return the address of the server alone."""
-    try:
-        parts = urlsplit(url)
-        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets without an IPv6 address, or a port that is none
-        is_one = False
-    if not is_one or not url.isascii() or any(each.isspace() or not each.isprintable() for each in url):
+    """Return the address of the server alone.
+
+    Raises:
+        SetupError: it is not an address, or has a password.
+    """
+    check_url(url, "the address in --url", EXAMPLE)
+    if not url.isascii() or any(each.isspace() or not each.isprintable() for each in url):
         raise SetupError(
-            f"{url!r} is not an address; write http://HOST:PORT/… (or https://…), with %20 for a blank and "
-            "other characters encoded likewise."
+            "the address in --url is not one: write %20 for a blank, and encode other characters likewise."
         )
+    parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def _read(url: str, tried: list[str]) -> object:
     try:
-        with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=SECONDS) as answer:  # noqa: S310
+        request = Request(url, headers={"Accept": "application/json"})  # noqa: S310 (the scheme was checked)
+        if (key := key_for(url)) != NO_KEY:
+            request.add_unredirected_header("Authorization", f"Bearer {key}")
+        with urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
             document: object = json.loads(answer.read(MOST_BYTES))
     except HTTPError as error:
         tried.append(f"{url}: {error.code}")
