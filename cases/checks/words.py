@@ -84,16 +84,21 @@ def text_words(check: TextCheck) -> str:
             return f"has {range_words(check.allowed)} {'word' if one else 'words'}"
 
 
+def _bound(value: float | None) -> str:
+    """Return an end of a range; a range has at least one."""
+    return "none" if value is None else number_text(value)
+
+
 def range_words(allowed: CheckRange) -> str:
     """Return a range in words: `at least 3`."""
     if allowed.least == allowed.most:
-        return number_text(allowed.least)
+        return _bound(allowed.least)
     if allowed.most is None:
-        return f"at least {number_text(allowed.least)}"
+        return f"at least {_bound(allowed.least)}"
     return (
-        f"at most {number_text(allowed.most)}"
+        f"at most {_bound(allowed.most)}"
         if allowed.least is None
-        else f"{number_text(allowed.least)} to {number_text(allowed.most)}"
+        else f"{_bound(allowed.least)} to {_bound(allowed.most)}"
     )
 
 
@@ -105,14 +110,14 @@ def number_words(check: NumberCheck) -> str:
     return (
         f"{number_text(check.equals)}"
         if least == most
-        else f"{number_text(check.equals)} (from {number_text(least)} to {number_text(most)})"
+        else f"{number_text(check.equals)} (from {_bound(least)} to {_bound(most)})"
     )
 
 
 def times_words(times: CheckRange) -> str:
     """Return a number of calls in words: `at least once`."""
     if times.least == times.most:
-        return "once" if times.least == 1 else f"{number_text(times.least)} times"
+        return "once" if times.least == 1 else f"{_bound(times.least)} times"
     if times == CheckRange(1):
         return "at least once"
     return f"{range_words(times)} times"

@@ -159,8 +159,8 @@ def by_place(folder: Path) -> dict[str, StoredRun]:
     return {run.setting.place: run for run in read_runs(folder)}
 
 
-# `round_count` is the journal's own; what an agent `printed`, its `state`, what Viva recorded itself, and what a case has
-# `given` are known only where Viva ran it.
+# `round_count` is the journal's own; what an agent `printed`, its `state`, what Viva recorded itself, and what a case
+# has `given` are known only where Viva ran it.
 OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by", "given")
 
 
