@@ -55,6 +55,8 @@ def _is_of_word(text: str, place: int) -> bool:
 
 
 def _values(words: str) -> tuple[float, ...]:
+    if words.isdigit() and words.isascii():  # most numbers: without a sign, and nothing in them to interpret
+        return (float(words),)
     sign, digits = (-1.0 if words[0] in _MINUS else 1.0), words.lstrip(_SIGNS)
     found: list[float] = []
     if _PLAIN.fullmatch(digits):
