@@ -86,36 +86,35 @@ def text_words(check: TextCheck) -> str:
 
 def range_words(allowed: CheckRange) -> str:
     """Return a range in words: `at least 3`."""
+    least, most = _ends(allowed)
     if allowed.least == allowed.most:
-        return number_text(allowed.least)
+        return least
     if allowed.most is None:
-        return f"at least {number_text(allowed.least)}"
-    return (
-        f"at most {number_text(allowed.most)}"
-        if allowed.least is None
-        else f"{number_text(allowed.least)} to {number_text(allowed.most)}"
-    )
+        return f"at least {least}"
+    return f"at most {most}" if allowed.least is None else f"{least} to {most}"
 
 
 def number_words(check: NumberCheck) -> str:
     """Return which numbers fulfil a check: `320`, `from 318 to 322`."""
-    least, most = check.allowed.least, check.allowed.most
     if check.equals is None:
         return f"of {range_words(check.allowed)}"
-    return (
-        f"{number_text(check.equals)}"
-        if least == most
-        else f"{number_text(check.equals)} (from {number_text(least)} to {number_text(most)})"
-    )
+    least, most = _ends(check.allowed)
+    exact = check.allowed.least == check.allowed.most
+    return number_text(check.equals) if exact else f"{number_text(check.equals)} (from {least} to {most})"
 
 
 def times_words(times: CheckRange) -> str:
     """Return a number of calls in words: `at least once`."""
     if times.least == times.most:
-        return "once" if times.least == 1 else f"{number_text(times.least)} times"
+        return "once" if times.least == 1 else f"{range_words(times)} times"
     if times == CheckRange(1):
         return "at least once"
     return f"{range_words(times)} times"
+
+
+def _ends(allowed: CheckRange) -> tuple[str, str]:
+    least, most = ("" if end is None else number_text(end) for end in (allowed.least, allowed.most))
+    return least, most
 
 
 def place_words(scope: CheckScope | None, names: dict[str, str], of_round: str) -> str:
