@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from viva.adapters.connectors.idle_options import idle_options
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
 from viva.adapters.connectors.spec import CHILD, OWN_CONNECTOR, is_agent_file
 from viva.adapters.part_errors import describe_part
@@ -58,6 +59,8 @@ def load_agent(
             `get_reply_from_agent`.
     """
     agent = _load(spec, isolate=isolate, memory_mb=memory_mb)
+    notices = tuple(idle_options(agent, isolate=isolate, memory_mb=memory_mb, permissions=permissions))
+    agent = replace(agent, notices=(*agent.notices, *notices)) if notices else agent
     return agent if permissions is None or agent.permit is None else agent.permit(agent, permissions)
 
 

@@ -311,5 +311,5 @@ def test_no_examiner_can_be_given_the_scoring_points(kind: type) -> None:
 
 def test_a_role_has_no_part_for_what_the_examiner_must_not_know() -> None:
     """It is made from a case: whoever adds a field has to say here what it carries."""
-    known = {"task_description", "user", "facts", "opening", "insist", "done_when", "adversary"}
+    known = {"task_description", "user", "facts", "opening", "insist", "done_when", "adversary", "conversation"}
     assert {field.name for field in fields(Role)} == known

@@ -159,7 +159,9 @@ def by_place(folder: Path) -> dict[str, StoredRun]:
     return {run.setting.place: run for run in read_runs(folder)}
 
 
-OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by")
+# `round_count` is the journal's own; what an agent `printed`, its `state`, what Viva recorded itself, and what a case
+# has `given` are known only where Viva ran it.
+OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by", "given")
 
 
 def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: list[Recording]) -> None:
@@ -167,8 +169,6 @@ def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: 
     rounds = [round_ for transcript in transcripts for round_ in transcript.rounds]
     steps = [step for round_ in rounds for step in round_.steps]
     usages = [each.usage for each in (*rounds, *steps)]
-    # `round_count` is the journal's own; what an agent `printed`, its `state`, and what Viva recorded itself are known
-    # only where Viva ran it.
     for kind, parts in (
         (Transcript, transcripts),
         (Round, rounds),
@@ -176,9 +176,7 @@ def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: 
         (Usage, usages),
         (Recording, recordings),
     ):
-        for field in (
-            each for each in fields(kind) if each.name not in ("round_count", "printed", "state", "recorded_by")
-        ):
+        for field in (each for each in fields(kind) if each.name not in OF_LIVE_RUNS):
             assert any(getattr(part, field.name) != _default(field) for part in parts), f"{kind.__name__}.{field.name}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from viva.errors import SetupError
 from viva.interchange.ledger import Ledger
@@ -26,6 +27,7 @@ class SourceFile:
         self.ledger = Ledger()
         self.folder = path if path.is_dir() else path.parent
         self._trees: dict[str, Source] = {}
+        self._core_yaml = False
 
     @property
     def suffix(self) -> str:
@@ -46,6 +48,12 @@ class SourceFile:
             raise SetupError(f"{self.path} cannot be read: {why}.") from error
         return _within_limits(content, str(self.path))
 
+    def as_core_yaml(self) -> None:
+        """Read YAML as tools in JavaScript do (`yes` and `12:30` are texts) from now on, and begin the account anew."""
+        self._core_yaml = True
+        self._trees.clear()
+        self.ledger = Ledger()
+
     def tree(self) -> Source:
         """Return the parsed file that the user named: YAML, JSON, JSON Lines (a list) or CSV (a list of rows).
 
@@ -53,7 +61,7 @@ class SourceFile:
             SetupError: it cannot be parsed; the message says where and why.
         """
         if "" not in self._trees:
-            self._trees[""] = Source.root(parse(self.raw(), self.suffix, str(self.path)), self.ledger)
+            self._trees[""] = Source.root(self._parsed(self.raw(), self.suffix, str(self.path)), self.ledger)
         return self._trees[""]
 
     def tree_of(self, name: str) -> Source:
@@ -63,7 +71,7 @@ class SourceFile:
             SetupError: it lies outside, or cannot be read or parsed.
         """
         if name not in self._trees:
-            content = parse(self.bytes_of(name), os.path.splitext(name)[1].lower(), name)
+            content = self._parsed(self.bytes_of(name), os.path.splitext(name)[1].lower(), name)
             self._trees[name] = Source.root(content, self.ledger, name)
         return self._trees[name]
 
@@ -123,6 +131,9 @@ class SourceFile:
                 return _within_limits(file.read(MOST_BYTES + 1), name)
         except OSError as error:
             raise SetupError(f"{name!r} cannot be read: {error.strerror}.") from error
+
+    def _parsed(self, content: bytes, suffix: str, name: str) -> Any:
+        return parse(content, suffix, name, core_yaml=self._core_yaml)
 
 
 def _within_limits(content: bytes, name: str) -> bytes:

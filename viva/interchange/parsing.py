@@ -8,33 +8,29 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-import yaml
-
 from viva.errors import SetupError
+from viva.interchange.yaml_loading import MOST_DEPTH, UnusableError, load_yaml, pairs
 
 MOST_VALUES = 2_000_000
 """Maximum number of values of a document, after its aliases are written out."""
-MOST_YAML_VALUES = 100_000
-"""The same for YAML, of which two megabytes of short values take the parser more than a minute."""
-MOST_YAML_BYTES = 4 * 1024 * 1024
-MOST_DEPTH = 60
 MOST_DIGITS = 1000
 """Whole numbers with more digits are kept as text."""
 MOST_CELL = 16 * 1024 * 1024
 BEYOND = "(beyond the header)"
 
 
-def parse(raw: bytes, suffix: str, name: str) -> Any:
+def parse(raw: bytes, suffix: str, name: str, *, core_yaml: bool = False) -> Any:
     """Return plain data: mappings with text as keys, lists, text, numbers, flags and nulls.
 
     Args:
         raw: Content of the file.
         suffix: Ending of its name; without a known one, the content decides.
         name: Its name, for messages.
+        core_yaml: Read YAML as tools in JavaScript do: by the core schema of YAML 1.2, in which `yes`, `no` and
+            `12:30` are texts. Tools in Python, and otherwise this reader, follow YAML 1.1.
 
     Raises:
         SetupError: it cannot be parsed, or exceeds a limit.
@@ -42,7 +38,7 @@ def parse(raw: bytes, suffix: str, name: str) -> Any:
     text = decoded(raw, name)
     try:
         if suffix in (".yaml", ".yml"):
-            data = _yaml(text, name)
+            data = load_yaml(text, core=core_yaml)
         elif suffix in (".csv", ".tsv"):
             data = _csv(text)
         elif suffix in (".jsonl", ".ndjson"):
@@ -50,9 +46,9 @@ def parse(raw: bytes, suffix: str, name: str) -> Any:
         elif suffix == ".json" or text.lstrip()[:1] in ("{", "["):
             data = _json_or_lines(text)
         else:
-            data = _yaml(text, name)
+            data = load_yaml(text, core=core_yaml)
         return _Plain().of(data)
-    except _UnusableError as error:
+    except UnusableError as error:
         raise SetupError(f"{name} {error}") from error
     except RecursionError as error:
         raise SetupError(f"{name} is nested deeper than {MOST_DEPTH} levels.") from error
@@ -73,29 +69,11 @@ def decoded(raw: bytes, name: str) -> str:
         raise SetupError(f"{name} {words}") from error
 
 
-class _UnusableError(Exception):
-    """The file cannot be parsed; the message follows the file's name."""
-
-
-def pairs(found: list[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return a mapping in which earlier values of a repeated key are kept under a name of their own."""
-    made: dict[str, Any] = {}
-    for key, value in found:
-        name = str(key)
-        if name in made:
-            number = 1
-            while f"{name} (duplicate {number})" in made:
-                number += 1
-            made[f"{name} (duplicate {number})"] = made[name]
-        made[name] = value
-    return made
-
-
 def _json(text: str, where: str = "") -> Any:
     try:
         return json.loads(text, object_pairs_hook=pairs, parse_int=_whole, parse_constant=str)
     except ValueError as error:
-        raise _UnusableError(f"is not valid JSON{where}: {error}.") from error
+        raise UnusableError(f"is not valid JSON{where}: {error}.") from error
 
 
 def _whole(digits: str) -> int | str:
@@ -105,7 +83,7 @@ def _whole(digits: str) -> int | str:
 def _json_or_lines(text: str) -> Any:
     try:
         return _json(text)
-    except _UnusableError:
+    except UnusableError:
         first = text.lstrip().partition("\n")[0].strip()
         if first.startswith("{") and first.endswith("}"):
             return _json_lines(text)
@@ -125,7 +103,7 @@ def _csv(text: str) -> list[Any]:
     try:
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:
-        raise _UnusableError(f"is not valid CSV: {error}.") from error
+        raise UnusableError(f"is not valid CSV: {error}.") from error
     finally:
         csv.field_size_limit(before)
     if not table:
@@ -145,82 +123,9 @@ def _cell(text: str) -> Any:
     if start.startswith("{") or start in ("[{", '["'):
         try:
             return _json(text)
-        except (_UnusableError, RecursionError):
+        except (UnusableError, RecursionError):
             return text
     return text
-
-
-class _BoundedLoader(yaml.SafeLoader):
-    """The safe loader, within bounds. Aliases are allowed: `_Plain` counts what they stand for."""
-
-    _values = 0
-    _depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        self._values += 1
-        if self._values > MOST_YAML_VALUES:
-            raise _UnusableError(f"holds more than {MOST_YAML_VALUES:,} values, the maximum of a YAML file.")
-        self._depth += 1
-        if self._depth > MOST_DEPTH:
-            raise _UnusableError(f"is nested deeper than {MOST_DEPTH} levels.")
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self._depth -= 1
-
-    def construct_pairs_of(self, node: yaml.MappingNode) -> Iterator[Any]:
-        made: dict[str, Any] = {}
-        yield made
-        own = [(key, value) for key, value in node.value if not _is_merge(key)]
-        for key, value in node.value:
-            if _is_merge(key):
-                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    inner = self.construct_object(merged, deep=True)
-                    if not isinstance(inner, dict):
-                        raise _UnusableError("merges something with '<<' that is not a mapping.")
-                    made.update({name: each for name, each in inner.items() if name not in made})
-        merged_names = dict(made)
-        listed = [(self._key(key), self.construct_object(value, deep=True)) for key, value in own]
-        made.update(merged_names | pairs(listed))
-
-    def _key(self, node: yaml.Node) -> str:
-        return (
-            node.value
-            if isinstance(node, yaml.ScalarNode)
-            else json.dumps(self.construct_object(node, True), default=str)
-        )
-
-    def construct_unknown(self, node: yaml.Node) -> Any:
-        """Keep what a foreign tag (`!env`, `!!python/object`) is put on as plain data; nothing is built from it."""
-        if isinstance(node, yaml.ScalarNode):
-            return f"{node.tag} {node.value}".strip()
-        if isinstance(node, yaml.SequenceNode):
-            return {node.tag: self.construct_sequence(node, deep=True)}
-        return {node.tag: {self._key(key): self.construct_object(value, deep=True) for key, value in node.value}}
-
-
-_BoundedLoader.add_constructor("tag:yaml.org,2002:map", _BoundedLoader.construct_pairs_of)
-_BoundedLoader.add_constructor(None, _BoundedLoader.construct_unknown)
-
-
-def _is_merge(key: yaml.Node) -> bool:
-    return isinstance(key, yaml.ScalarNode) and key.tag == "tag:yaml.org,2002:merge"
-
-
-def _yaml(text: str, name: str) -> Any:
-    if len(text) > MOST_YAML_BYTES:
-        raise _UnusableError(f"is longer than {MOST_YAML_BYTES:,} characters, the maximum of a YAML file.")
-    try:
-        loader = _BoundedLoader(text)
-        return loader.get_single_data()
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise _UnusableError(f"is not valid YAML{where}: {str(problem)[:300]}.") from error
-    except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
-        # PyYAML lets these through for dates like 2024-99-99, for `!!bool maybe`, `!!float ''` and "\\UFFFFFFFF".
-        raise _UnusableError(f"holds a value that cannot be read: {error}.") from error
 
 
 class _Plain:
@@ -232,9 +137,9 @@ class _Plain:
     def of(self, value: Any, depth: int = 0) -> Any:
         self._left -= 1
         if self._left < 0:
-            raise _UnusableError(f"holds more than {MOST_VALUES:,} values, the maximum of an import.")
+            raise UnusableError(f"holds more than {MOST_VALUES:,} values, the maximum of an import.")
         if depth > MOST_DEPTH:
-            raise _UnusableError(f"is nested deeper than {MOST_DEPTH} levels.")
+            raise UnusableError(f"is nested deeper than {MOST_DEPTH} levels.")
         if isinstance(value, dict):
             return {whole_text(str(key)): self.of(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset):

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from viva.interchange.yaml_loading import reads_otherwise
 from viva.records.text import one_line
 
 WIDTH = 110
@@ -23,7 +24,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     block = "\n" in text and not any(character in text for character in "\r\x85\u2028\u2029")
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else None)
+    # PyYAML quotes what YAML 1.1 takes for a number or a flag; promptfoo reads YAML 1.2, in which `1e5` is a number.
+    quoted = "'" if reads_otherwise(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else quoted)
 
 
 _Dumper.add_representer(str, _text)

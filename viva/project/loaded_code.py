@@ -73,7 +73,7 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
         case OptionForm.CLUSTER:
             return None if value == "local" else f"sends its work to a Ray cluster ({name} {value})"
         case OptionForm.OUTPUT:
-            inside = Path(os.path.abspath(folder / value)).is_relative_to(folder)
+            inside = Path(os.path.realpath(folder / value)).is_relative_to(os.path.realpath(folder))
             return None if inside else f"writes its journal to {value}"
         case _:
             return None

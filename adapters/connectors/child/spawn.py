@@ -73,10 +73,14 @@ class Spawned:
             os.close(each)
 
     def wait(self) -> None:
-        """Wait a while until the supervisor is gone."""
-        if self.process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(END_SECONDS)
+        """Wait a while until the supervisor is gone; on a busy machine, a thread goes on waiting."""
+        if self.process is None:
+            return
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Somebody has to see its end, or it stays as a zombie.
+            threading.Thread(target=self.process.wait, name="agent-end", daemon=True).start()
 
     def end(self) -> None:
         """Close the connections, and wait a while until the supervisor is gone."""

@@ -186,3 +186,24 @@ def test_an_isolated_agent_is_of_the_kind_child(tmp_path: Path) -> None:
 )
 def test_the_label_of_a_spec_fits_a_column_and_is_harmless(spec: str, label: str) -> None:
     assert agent_label(spec) == label
+
+
+@pytest.mark.parametrize("permissions", ["allow", "deny", "ask-case"])
+def test_a_policy_for_an_agent_that_never_asks_is_a_notice(permissions: str) -> None:
+    assert load_agent("example:careful").notices == ()
+    (notice,) = load_agent("example:careful", permissions=permissions).notices
+    assert notice.startswith(f"--permissions {permissions} has no effect")
+
+
+@pytest.mark.parametrize(
+    ("spec", "isolate", "words"),
+    [
+        ("example:careful", False, ["--agent-memory has no effect on an agent in Viva's process; --isolate"]),
+        ("example:careful", True, []),
+        ("http://127.0.0.1:1/v1#m", True, ["--agent-memory has no effect on an agent whose process Viva does not"]),
+        ("cmd:cat", False, []),
+    ],
+)
+def test_a_memory_limit_without_a_process_is_a_notice(spec: str, isolate: bool, words: list[str]) -> None:
+    notices = load_agent(spec, isolate=isolate, memory_mb=512).notices
+    assert [notice[: len(start)] for notice, start in zip(notices, words, strict=True)] == words

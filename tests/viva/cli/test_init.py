@@ -50,7 +50,8 @@ def test_a_case_is_valid_and_runs_with_hostile_words(tmp_path: Path) -> None:
     assert "sum scored 1/3 = 0.33" in printed
     text = yaml.safe_load((tmp_path / "cases/sum/case.yaml").read_text())
     assert text["task_description"] == CASE[3]
-    assert len(text["scoring_points"]) == 2
+    assert [point["check"] for point in text["scoring_points"]][1] == {"contains": CASE[5], "over": "any_round"}
+    assert not any("eval_code" in point for point in text["scoring_points"]), "checks need neither Python nor a sandbox"
 
 
 @pytest.mark.parametrize("task", ["Say: yes", "- no\n- really", "'", "{a: b}", "Grüße 😀", "null"])
@@ -90,7 +91,7 @@ def test_nothing_is_written_over_without_permission(tmp_path: Path) -> None:
         (("adapter",), "--name is missing, and there is no terminal to ask on. For example: --name MyAgent"),
         (("adapter", "--name", "no class"), "'no class' cannot be the name of a class"),
         (("adapter", "--name", "A", "--path", "/chat"), "--path chooses an operation of the address given with --url"),
-        (("adapter", "--name", "A", "--url", "shop"), "'shop' is not an address"),
+        (("adapter", "--name", "A", "--url", "shop"), "the address in --url names no host"),
         (("adapter", "--name", "A", "--url", "http://127.0.0.1:1"), "nothing listens at 127.0.0.1:1. Start the agent"),
         (("case",), "FOLDER is missing"),
         (("case", "new"), "--task is missing"),

@@ -378,3 +378,15 @@ def test_no_value_of_any_configuration_is_dropped(
     format_named("promptfoo").load().read(file, ImportOptions())
     expressed = {str(node) for node in file.tree().leaves() if file.ledger.leaf("", node.path).expressed}
     assert dropped(file.tree().peek(), folder / "out", expressed) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("yes", "yes"), ("No", "No"), ("off", "off"), ("12:30", "12:30"), ("012", "12"), ("1e3", "1000"), ("2.0", "2")],
+)
+def test_yaml_is_read_as_promptfoo_reads_it(tmp_path: Path, written: str, meant: str) -> None:
+    config = f"prompts: ['Answer {{{{q}}}}']\nproviders: [x]\ntests:\n- vars: {{q: {written}}}\n"
+    (tmp_path / "more.yaml").write_text(f"- {{type: contains, value: {written}}}\n")
+    [case] = imported(tmp_path, config + f"  assert: [{{type: contains, value: {written}}}, file://more.yaml]\n")
+    assert [line.say for line in case.script] == [f"Answer {meant}"]
+    assert [dict(point.check or {}) for point in case.scoring_points][:1] == [{"contains": meant}]

@@ -19,6 +19,7 @@ from tests.viva.interchange.test_export import normal
 from tests.viva.interchange.test_verdicts import VERDICTS
 from tests.viva.interchange.test_verdicts_of_formats import EVALUATORS
 from viva.errors import SetupError
+from viva.examiner.role import role_of
 from viva.interchange.exporting import exported
 
 PLATFORMS: dict[str, list[dict[str, Any]]] = {
@@ -212,7 +213,7 @@ def test_a_configuration_comes_back(tmp_path: Path) -> None:
         "providers": [],
         "tests": [
             {
-                "description": "price",
+                "description": "Price of a ticket, 1st class",
                 "vars": {"message": "What does it cost?", "city": "Oslo"},
                 "prompts": ["message"],
                 "assert": [{"type": "contains", "value": "320", "weight": 2.0, "metric": "facts"}],
@@ -231,6 +232,41 @@ def test_a_configuration_comes_back(tmp_path: Path) -> None:
     back = promptfoo(tmp_path, config)
     assert back == config
     assert promptfoo(tmp_path, back, "again") == back
+
+
+@pytest.mark.parametrize("text", ["1e5", "09", "0o14", "null", "yes", "12:30", "0x1F"])
+def test_an_exported_text_is_a_text_for_promptfoo(text: str, tmp_path: Path) -> None:
+    case = viva.Case("text", script=["Hi."], scoring_points=[{"check": {"contains": text}}])
+    viva.export_cases(case, tmp_path / "out.yaml", format="promptfoo")
+    exported = (tmp_path / "out.yaml").read_text()
+    assert f"value: '{text}'" in exported
+    viva.import_cases(tmp_path / "out.yaml", tmp_path / "again")
+    assert [dict(point.check or {}) for [point] in [all_cases(tmp_path / "again")[0].scoring_points]] == [
+        {"contains": text}
+    ]
+
+
+@pytest.mark.parametrize(
+    "persona", ["grumpy", "expert", "Not native speaker", "A calm person.", "You are like this: x"]
+)
+def test_a_persona_of_one_word_is_a_description(persona: str, tmp_path: Path) -> None:
+    row = {
+        "id": "a",
+        "inputs": {"goal": "Buy a ticket.", "persona": persona},
+        "expectations": {"guidelines": ["Polite."]},
+    }
+    golden = {"scenario": "Buy a ticket.", "expected_outcome": "Bought.", "user_description": persona}
+    instructions = {"reason_for_call": "Buy a ticket.", "task_instructions": "Be brief."}
+    scenario = {"persona": persona, "instructions": instructions}
+    task = {"id": "a", "user_scenario": scenario, "evaluation_criteria": {"nl_assertions": ["Bought."]}}
+    for name, source in {"mlflow": row, "deepeval": golden, "tau2": task}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps([source]))
+        viva.import_cases(tmp_path / f"{name}.json", tmp_path / name)
+        [case] = all_cases(tmp_path / name)
+        user = role_of(case).user
+        assert persona in ((user and user.persona) or "")
+    viva.export_cases(tmp_path / "mlflow", tmp_path / "back.jsonl", format="mlflow")
+    assert json.loads((tmp_path / "back.jsonl").read_text())["inputs"]["persona"] == persona
 
 
 def test_what_cannot_come_back_is_named(tmp_path: Path) -> None:

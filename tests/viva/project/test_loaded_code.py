@@ -48,6 +48,15 @@ def test_what_loads_code_is_named(name: str, value: Any, words: str) -> None:
     assert list(loaded_code({name: value}, HERE, {name: value})) == [words]
 
 
+def test_a_journal_behind_a_link_is_one_outside_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "home" / "project").mkdir(parents=True)
+    (tmp_path / "home" / "project" / "runs").symlink_to("..")
+    (tmp_path / "mine").symlink_to(tmp_path / "home" / "project")
+    for folder in (tmp_path / "mine", tmp_path / "home" / "project"):
+        assert list(loaded_code({"out": Path("runs/x")}, folder, {})) == ["writes its journal to runs/x"]
+        assert list(loaded_code({"out": Path("new/x")}, folder, {})) == []
+
+
 FREE: list[tuple[str, Any]] = [
     ("agents", ("example:careful", "replay:runs/x")),
     ("evaluators", ("scoring_points", "exam", "brief(words=3)")),

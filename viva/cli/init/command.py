@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import re
 import shlex
@@ -14,28 +13,24 @@ from typing import Any
 import click
 import yaml
 
-from viva.adapters.connectors.table import CONNECTORS
 from viva.cases import load_case
-from viva.cli.init.openapi import agent_file
+from viva.cli.init.adapter import adapter
+from viva.cli.init.ending import ended, force_option
 from viva.cli.init.questions import answer
-from viva.cli.init.surroundings import FoundAddress, frameworks_here, look_at
-from viva.cli.init.texts import ADAPTER, ADAPTER_TEST, CASE, PROJECT
+from viva.cli.init.texts import CASE, PROJECT
 from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
 from viva.cli.init.written import try_once, write_files
-from viva.cli.process import fail, report_user_errors
+from viva.cli.process import report_user_errors
 from viva.cli.project.used_file import nearest_project, read_found
 from viva.errors import SetupError
-from viva.exam.outcome import EXIT_NOT_SCORED
 from viva.project.finding import NAME, read_file
 from viva.project.trust import digest_of, trust
-from viva.records.text import one_line
 
 WORKFLOW = Path(".github/workflows/exams.yml")
 MODELS = (Path(__file__).with_name("github-actions.yml"), Path(__file__).parents[3] / "examples/ci/github-actions.yml")
 """The workflow where Viva is installed, and in its repository."""
 NOBODY = "example:careful"
 SUITE = "exams"
-force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 @click.group("init")
@@ -46,53 +41,7 @@ def command() -> None:
     """
 
 
-@command.command("adapter")
-@click.option("--name", help="The class, or the name of the agent's file, such as MyAgent.")
-@click.option("--url", help="The agent's address: an agent file is written instead of a class.")
-@click.option("--path", help="With --url: the operation of the OpenAPI document that takes messages.")
-@force_option
-@report_user_errors
-def adapter(name: str | None, url: str | None, path: str | None, force: bool) -> None:
-    """Write an adapter and a test: a class, or an agent file for an address."""
-    if path is not None and url is None:
-        raise SetupError("--path chooses an operation of the address given with --url, which is missing.")
-    found = None if url is None else look_at(url)
-    name = answer(name, "Name of the agent's class", "--name", "MyAgent")
-    if not name.isidentifier():
-        raise SetupError(f"{name!r} cannot be the name of a class: use letters, digits and underscores.")
-    stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    test = Path(f"test_{stem}.py")
-    if found is None:
-        file, text, spec, agent = Path(f"{stem}.py"), ADAPTER.format(name=name), f"{stem}.py:{name}", name
-        imports = f"from {stem} import {name}\n\n"
-        for framework in frameworks_here():
-            click.echo(f"{framework} is installed here; `viva docs agents` says whether its agents need an adapter.")
-    else:
-        file, text = Path(f"{stem}.yaml"), _described(found, path)
-        spec, agent, imports = str(file), repr(str(file)).replace("'", '"'), ""
-    write_files(
-        {file: text, test: ADAPTER_TEST.format(name=name, test=test, agent=agent, imports=imports)}, force=force
-    )
-    if importlib.util.find_spec("pytest") is None:
-        worked = try_once("viva", "run", "echo", "--agent", spec, "--sandbox", "process", "--quiet")
-    else:
-        worked = try_once("pytest", "-q", "-p", "no:cacheprovider", str(test))
-    what = f"ask your agent in {file}, where it says `yours`" if found is None else f"check {file}: `viva docs http`"
-    _ended(worked, what, f"viva run sum_1_to_50 --agent {shlex.quote(spec)}", "viva init case")
-
-
-def _described(found: FoundAddress, path: str | None) -> str:
-    if found.kind == "openapi":
-        return agent_file(found, path)
-    if found.kind == "card":
-        if "a2a" not in CONNECTORS.builtin:
-            raise SetupError(f"{found.base} has an A2A agent card, but this version of Viva has no connector for it.")
-        return yaml.safe_dump({"connector": "a2a", "url": found.base}, sort_keys=False)
-    ids = [each["id"] for each in found.document["data"] if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    if not ids:
-        raise SetupError(f"the server at {found.base} lists no model.")
-    others = f"# It also has {one_line(', '.join(ids[1:6]), 100)}.\n" if ids[1:] else ""
-    return others + yaml.safe_dump({"connector": "http", "url": found.base, "model": ids[0]}, sort_keys=False)
+command.add_command(adapter)
 
 
 def _case_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,7 +65,7 @@ def case(folder: Path | None, task: str | None, expected: str | None, agent: str
     folder = Path(answer(None if folder is None else str(folder), "Folder of the case", "FOLDER", "cases/first"))
     _write_case(folder, task, expected, force)
     worked = _tried("run", folder, agent)
-    _ended(
+    ended(
         worked,
         f"edit {folder / 'case.yaml'}: `viva docs write-a-case`",
         f"viva cases check {folder}",
@@ -132,8 +81,7 @@ def _write_case(folder: Path, task: str | None, expected: str | None, force: boo
     file = folder / "case.yaml"
     if others := sorted(each.name for each in folder.glob("*.y*ml") if each != file):
         raise SetupError(f"{folder} already holds {others[0]}, and a folder holds one case. Choose another folder.")
-    point = f"The agent says {expected!r}."
-    text = CASE.format(task=_scalar(task), point=_scalar(point), expected=repr(expected))
+    text = CASE.format(task=_scalar(task), expected=_scalar(expected))
     write_files({file: text}, force=force)
     load_case(folder)
 
@@ -155,7 +103,7 @@ def suite(folder: Path | None, task: str | None, expected: str | None, agent: st
         worked, run_it = _tried("suite", folder, agent), f"viva suite {shlex.quote(str(folder))}"
     else:
         worked, run_it = _tried("suite", folder, None, name), f"viva suite {name}"
-    _ended(
+    ended(
         worked,
         f"add cases: viva init case {folder / 'another'}",
         f"run all: {run_it}",
@@ -219,7 +167,7 @@ def ci(agent: str | None, cases: str | None, name: str | None, force: bool) -> N
         text = line.join(before)
     write_files({WORKFLOW: text}, force=force)
     worked = try_once("viva", "cases", "check", cases)
-    _ended(
+    ended(
         worked,
         f"say in {WORKFLOW} where Viva comes from (its first line marked `yours`)",
         "commit it, and open a pull request",
@@ -233,7 +181,7 @@ def _write_short_workflow(name: str, force: bool) -> None:
         raise SetupError(f"there is no {NAME} in this folder; `viva init suite` writes one.")
     project.suite(name)
     write_files({WORKFLOW: SHORT_WORKFLOW.format(name=name)}, force=force)
-    _ended(
+    ended(
         True,
         f"say in {WORKFLOW} where Viva comes from (the line marked `yours`)",
         "install what the agent needs there, and name its secrets: `viva docs ci`",
@@ -245,11 +193,3 @@ def _scalar(text: str) -> str:
     """Return text as one line of YAML."""
     style = '"' if "\n" in text else None
     return yaml.safe_dump(text, default_style=style, width=10**6).removesuffix("\n").removesuffix("\n...")
-
-
-def _ended(worked: bool, *steps: str) -> None:
-    click.echo("\nNext" if worked else "\nIt was written, but the trial failed: see above. Next")
-    for step in steps:
-        click.echo(f"  {step}")
-    if not worked:
-        fail("viva: the trial failed.", EXIT_NOT_SCORED)

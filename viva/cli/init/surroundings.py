@@ -1,30 +1,23 @@
-"""Detects the frameworks in this environment, and the kind of agent at an address."""
+"""Detects the kind of agent at an address."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request, urlopen
 
+from viva.adapters.connectors.http.connector import check_url
+from viva.adapters.connectors.http.keys import NO_KEY, key_for
 from viva.errors import SetupError
 
-FRAMEWORKS = {
-    "langgraph": "LangGraph",
-    "langchain": "LangChain",
-    "pydantic-ai-slim": "Pydantic AI",
-    "openai-agents": "the OpenAI Agents SDK",
-    "llama-index-core": "LlamaIndex",
-    "claude-agent-sdk": "the Claude Agent SDK",
-    "taskweaver": "TaskWeaver",
-}
-"""Distributions that people build agents with. Viva requires AutoGen, so its presence says nothing."""
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 DOCUMENT = "/openapi.json"
+EXAMPLE = "http://HOST:PORT/… (or https://…)"
 REFUSED = "connection refused"
 SECONDS, MOST_BYTES = 10.0, 4 << 20
 
@@ -39,24 +32,13 @@ class FoundAddress:
     document: Mapping[str, Any]
 
 
-def frameworks_here() -> Iterator[str]:
-    """Yield the frameworks in this environment, with their versions."""
-    for name, words in FRAMEWORKS.items():
-        try:
-            yield f"{words} {version(name)}"
-        except PackageNotFoundError:
-            continue
-
-
 def look_at(url: str) -> FoundAddress:
     """Find out what an address is: that of a document or an agent card, or of a server that has one.
 
     Raises:
         SetupError: the address is not one, or nothing there says what it is.
     """
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        raise SetupError(f"{url!r} is not an address; write http://HOST:PORT/… (or https://…).")
-    root = f"{url.split('://')[0]}://{urlsplit(url).netloc}"
+    root = _root(url)
     tried: list[str] = []
     near = url.rstrip("/")
     for candidate in dict.fromkeys(
@@ -71,15 +53,35 @@ def look_at(url: str) -> FoundAddress:
         raise SetupError(
             f"nothing listens at {urlsplit(url).netloc}. Start the agent, or correct the address in --url."
         )
+    closed = any(words.endswith((": 401", ": 403")) for words in tried)
+    hint = " If it requires a key, set VIVA_AGENT_API_KEY." if closed else ""
     raise SetupError(
         f"nothing at {url} says what it is: no agent card, no OpenAPI document (JSON), no OpenAI-compatible models. "
-        f"Tried {'; '.join(tried)}. Write an agent file by hand: `viva docs http`."
+        f"Tried {'; '.join(tried)}.{hint} Write an agent file by hand: `viva docs http`."
     )
+
+
+def _root(url: str) -> str:
+    """Return the address of the server alone.
+
+    Raises:
+        SetupError: it is not an address, or has a password.
+    """
+    check_url(url, "the address in --url", EXAMPLE)
+    if not url.isascii() or any(each.isspace() or not each.isprintable() for each in url):
+        raise SetupError(
+            "the address in --url is not one: write %20 for a blank, and encode other characters likewise."
+        )
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _read(url: str, tried: list[str]) -> object:
     try:
-        with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=SECONDS) as answer:  # noqa: S310
+        request = Request(url, headers={"Accept": "application/json"})  # noqa: S310 (the scheme was checked)
+        if (key := key_for(url)) != NO_KEY:
+            request.add_unredirected_header("Authorization", f"Bearer {key}")
+        with urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
             document: object = json.loads(answer.read(MOST_BYTES))
     except HTTPError as error:
         tried.append(f"{url}: {error.code}")
@@ -87,7 +89,9 @@ def _read(url: str, tried: list[str]) -> object:
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         tried.append(f"{url}: {REFUSED if isinstance(reason, ConnectionRefusedError) else reason}")
-    except ValueError:
+    except HTTPException:
+        tried.append(f"{url}: no answer in HTTP")
+    except (ValueError, RecursionError):
         tried.append(f"{url}: no JSON")
     else:
         tried.append(f"{url}: other JSON")
@@ -109,5 +113,17 @@ def _base(kind: str, document: Mapping[str, Any], found_at: str, root: str) -> s
     if kind == "card":
         return found_at.partition("/.well-known/")[0]
     servers = document.get("servers")
-    first = servers[0].get("url") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else None
-    return urljoin(found_at, first).rstrip("/") if isinstance(first, str) and first else root
+    first = servers[0] if isinstance(servers, list) and servers and isinstance(servers[0], dict) else {}
+    address = first.get("url")
+    if not isinstance(address, str):
+        return root
+    variables = first.get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        if isinstance(variable, dict):
+            address = address.replace(f"{{{name}}}", str(variable.get("default", "")))
+    try:
+        base = urljoin(found_at, address).rstrip("/")
+        _root(base)
+    except (SetupError, ValueError):
+        return root  # nothing can be sent to such an address; the document came from this server
+    return root if "{" in base else base

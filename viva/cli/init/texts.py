@@ -41,14 +41,11 @@ script:
   - Please give me only the result.
 scoring_points:
   - score_point: The agent answers every message.
-    weight: 1
-    eval_code: |-
-      assert all(each["agent"].strip() for each in rounds), "a reply is empty"
-  - score_point: {point}
+    check: {{regex: '\\S', over: all}}
+  - check:
+      contains: {expected}
+      over: any_round
     weight: 2
-    eval_code: |-
-      replies = " ".join(each["agent"] for each in rounds)
-      assert {expected} in replies, f"it said: {{replies[:200]}}"
 """
 PROJECT = """\
 # Suites by name: `viva suite {name}`. Every option of `viva suite` is a key; `viva docs viva-yaml` explains them.

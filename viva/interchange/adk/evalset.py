@@ -8,6 +8,7 @@ from typing import Any
 from viva.interchange.adk.criteria import Criteria, rubric_point
 from viva.interchange.adk.turns import read_turn
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.personas import as_persona
 from viva.interchange.drafts.points import state_point
 from viva.interchange.drafts.spelling import entries, field, text_of
 from viva.interchange.ledger import Gap
@@ -122,7 +123,7 @@ def _persona(persona: Source, draft: CaseDraft) -> str:
         rules = field(behavior, "violation_rubrics")
         if rules is not None:
             rules.report(Gap.NO_HOME, "the evaluator `exam` judges the examiner's conduct by rules of its own")
-    return "\n".join(text for text in texts if text.strip()) or "A user of the agent."
+    return as_persona("\n".join(text for text in texts if text.strip())) or "A user of the agent."
 
 
 def _session(draft: CaseDraft, case: Source, metadata: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.personas import as_persona
 from viva.interchange.drafts.spelling import field
 from viva.interchange.drafts.wording import as_text
 from viva.interchange.ledger import Gap
@@ -27,7 +28,7 @@ def add_persona(draft: CaseDraft, golden: Source) -> None:
     if details is not None:
         texts += [f"{key}: {as_text(value.take())}" for key, value in details.items()]
     if texts:
-        draft.fields["user"] = {"persona": "\n".join(texts)}
+        draft.fields["user"] = {"persona": as_persona("\n".join(texts))}
     _spoken(persona)
     role = field(golden, "chatbot_role")
     if role is not None:

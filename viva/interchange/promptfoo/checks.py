@@ -94,7 +94,7 @@ def _json(assertion: Assertion) -> Check:
     schema = assertion.value
     if isinstance(schema, str) and schema.strip():
         try:
-            schema = parse(schema.encode("utf-8", "replace"), "", "schema")
+            schema = parse(schema.encode("utf-8", "replace"), "", "schema", core_yaml=True)
         except SetupError as error:
             raise Unfit(f"its schema cannot be read: {error}") from error
     wanted = inside | ({} if schema in (None, "") else {"schema": schema})

@@ -9,6 +9,7 @@ from typing import Any
 from viva.interchange.drafts.draft import FULFILLED
 from viva.interchange.ledger import Gap
 from viva.interchange.promptfoo.assertions import NoAssertion, Written, of_check, of_statement
+from viva.interchange.promptfoo.importer import DESCRIPTION, OURS
 from viva.interchange.promptfoo.templates import is_template
 from viva.interchange.promptfoo.users import PROVIDER
 from viva.interchange.source import Source
@@ -104,6 +105,10 @@ def _metadata(test: dict[str, Any], tree: Source) -> dict[str, Any]:
     for key, value in metadata.items() if metadata is not None else ():
         if key == "vars" and value.is_mapping:
             test["vars"] = {**test.get("vars", {}), **value.take()}
+        elif key == OURS and value.is_mapping and value.get(DESCRIPTION) is not None:
+            ours = dict(value.take())
+            test["description"] = ours.pop(DESCRIPTION)
+            kept |= {key: ours} if ours else {}
         else:
             kept[key] = value.take()
     if tags is not None:

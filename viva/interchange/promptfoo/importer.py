@@ -11,6 +11,7 @@ from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
+from viva.interchange.names import safe_name
 from viva.interchange.promptfoo.columns import add_columns
 from viva.interchange.promptfoo.points import PointMaker
 from viva.interchange.promptfoo.prompts import Prompt, Turn, fallback, read_prompts
@@ -23,6 +24,9 @@ from viva.interchange.source import Source
 from viva.records.wording import counted
 
 KEYS = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
+OURS = "promptfoo"
+"""The entry of a case's `metadata` for what only an export needs."""
+DESCRIPTION = "description"
 NAMES = ("promptfooconfig", "promptfoo")
 
 
@@ -44,6 +48,7 @@ def read(source: SourceFile, options: ImportOptions) -> Sequence[CaseDraft]:
     Raises:
         SetupError: it is not one, or has too many cases.
     """
+    source.as_core_yaml()
     config = source.tree()
     if not config.is_mapping:
         raise SetupError(f"{source.path} is not a configuration of promptfoo: it must be a mapping.")
@@ -78,7 +83,15 @@ class _Cases:
                     draft.title += f" prompt {which + 1}"
                     draft.tags.append(f"prompt-{which + 1}")
                 self._fill(draft, prompt, variables)
+                self._keep_description(draft)
                 yield draft
+
+    def _keep_description(self, draft: CaseDraft) -> None:
+        """Keep a description that the name of the case does not say in full, so that an export gives it back."""
+        kept = draft.metadata.get(OURS, {})
+        described = any(each.is_text for each in self._test.descriptions)
+        if described and safe_name(draft.title) != draft.title and isinstance(kept, dict):
+            draft.metadata[OURS] = {**kept, DESCRIPTION: draft.title}
 
     def _chosen(self) -> list[Prompt | None]:
         if is_simulated_user(self._test.provider):

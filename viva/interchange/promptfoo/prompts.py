@@ -118,7 +118,9 @@ def _turns(text: str) -> list[Turn]:
     stripped = text.strip()
     if stripped.startswith(("[", "- role")) and "role" in stripped:
         try:
-            chat = parse(stripped.encode("utf-8", "replace"), "" if stripped[0] == "[" else ".yaml", "prompt")
+            chat = parse(
+                stripped.encode("utf-8", "replace"), "" if stripped[0] == "[" else ".yaml", "prompt", core_yaml=True
+            )
         except SetupError:  # a template that is JSON only when it is filled in
             chat = None
         if isinstance(chat, list) and chat and all(isinstance(each, Mapping) and "role" in each for each in chat):

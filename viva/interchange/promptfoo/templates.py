@@ -9,6 +9,7 @@ from typing import Any
 
 DEEPEST = 5
 """Times that a value which is itself a template is filled in."""
+WHOLE = 1e21
 LONGEST = 1_000_000
 """Maximum number of characters of a text that templates produce; values may refer to each other."""
 _TAG = re.compile(r"\{\{-?\s*(?P<name>[A-Za-z_][\w.]*)\s*(?:\|\s*(?P<filter>\w+)\s*)?-?\}\}")
@@ -24,7 +25,9 @@ _FILTERS: dict[str, Callable[[Any], Any]] = {
 
 
 def in_words(value: Any) -> str:
-    """Return a variable as it is written into a text."""
+    """Return a variable as JavaScript writes it into a text: whole numbers have no decimals."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE:
+        return str(int(value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.interchange.drafts.asked import GUIDED
+from viva.interchange.drafts.personas import as_given
 from viva.interchange.ledger import Gap
 from viva.interchange.rows.expectations import expected_of
 from viva.interchange.rows.targets import RowTarget, put
@@ -86,7 +87,7 @@ def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
     script, task, opening = tree.get("script"), tree.get("task_description"), tree.get("opening")
     persona = tree.get("user", "persona")
     if persona is not None and "persona" in paths:
-        put(row, paths["persona"], persona.take())
+        put(row, paths["persona"], as_given(persona.take()))
     context = tree.get("config_var", "context")
     if context is not None and "context" in paths:
         put(row, paths["context"], context.take())

@@ -9,6 +9,7 @@ from viva.errors import SetupError
 from viva.interchange.drafts.asked import GUIDED, add_input
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.expected import add_expected
+from viva.interchange.drafts.personas import as_persona
 from viva.interchange.drafts.wording import as_text
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
@@ -101,7 +102,8 @@ def _add_rest(draft: CaseDraft, found: dict[str, Source]) -> None:
                 draft.tags.append(each.take().strip())
     if "persona" in found:
         persona = found["persona"]
-        draft.fields["user"] = {"persona": persona.take() if persona.is_text else as_text(persona.express("a persona"))}
+        words = persona.take() if persona.is_text else as_text(persona.express("a persona"))
+        draft.fields["user"] = {"persona": as_persona(words)}
     if "background" in found:
         background = found["background"]
         taken = background.take() if background.is_text else as_text(background.express("background"))

@@ -8,6 +8,7 @@ from typing import Any
 from viva.errors import SetupError
 from viva.interchange.drafts.begun import add_chat
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.personas import as_persona
 from viva.interchange.drafts.spelling import entries
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
@@ -74,7 +75,7 @@ def _case(task: Source, number: int) -> CaseDraft:
 def _scenario(draft: CaseDraft, task: Source, metadata: dict[str, Any]) -> None:
     persona, told = task.get("user_scenario", "persona"), task.get("user_scenario", "instructions")
     if persona is not None and persona.is_text:
-        draft.fields["user"] = {"persona": persona.take()}
+        draft.fields["user"] = {"persona": as_persona(persona.take())}
     if told is not None and told.is_text:
         draft.task_description = told.take()
         return
