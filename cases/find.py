@@ -29,6 +29,8 @@ _KEY = re.compile(
     re.MULTILINE,
 )
 """A key at the start of a line, in either style of YAML. Bounded, so that no file makes the search slow."""
+_IN_ONE_LINE = re.compile(rf"""[{{,]\s{{0,40}}["']?(?:{"|".join(REQUIRED)})["']?[ \t]{{0,8}}:""")
+"""One of these keys in a file that is one mapping in braces, as programs write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,8 @@ def _looks(file: Path) -> tuple[bool, bool]:
         return True, False  # so that the loader reports why it cannot be read
     keys = _keys_of(text)
     several = SHARED in keys and REQUIRED[-1] in text
-    return several or any(_is_required(_plain(key)) for key in keys), several
+    in_braces = text.lstrip().startswith("{") and _IN_ONE_LINE.search(text) is not None
+    return several or in_braces or any(_is_required(_plain(key)) for key in keys), several
 
 
 def _is_required(key: str) -> bool:

@@ -84,43 +84,37 @@ def text_words(check: TextCheck) -> str:
             return f"has {range_words(check.allowed)} {'word' if one else 'words'}"
 
 
-def _bound(value: float | None) -> str:
-    """Return an end of a range; a range has at least one."""
-    return "none" if value is None else number_text(value)
-
-
 def range_words(allowed: CheckRange) -> str:
     """Return a range in words: `at least 3`."""
+    least, most = _ends(allowed)
     if allowed.least == allowed.most:
-        return _bound(allowed.least)
+        return least
     if allowed.most is None:
-        return f"at least {_bound(allowed.least)}"
-    return (
-        f"at most {_bound(allowed.most)}"
-        if allowed.least is None
-        else f"{_bound(allowed.least)} to {_bound(allowed.most)}"
-    )
+        return f"at least {least}"
+    return f"at most {most}" if allowed.least is None else f"{least} to {most}"
 
 
 def number_words(check: NumberCheck) -> str:
     """Return which numbers fulfil a check: `320`, `from 318 to 322`."""
-    least, most = check.allowed.least, check.allowed.most
     if check.equals is None:
         return f"of {range_words(check.allowed)}"
-    return (
-        f"{number_text(check.equals)}"
-        if least == most
-        else f"{number_text(check.equals)} (from {_bound(least)} to {_bound(most)})"
-    )
+    least, most = _ends(check.allowed)
+    exact = check.allowed.least == check.allowed.most
+    return number_text(check.equals) if exact else f"{number_text(check.equals)} (from {least} to {most})"
 
 
 def times_words(times: CheckRange) -> str:
     """Return a number of calls in words: `at least once`."""
     if times.least == times.most:
-        return "once" if times.least == 1 else f"{_bound(times.least)} times"
+        return "once" if times.least == 1 else f"{range_words(times)} times"
     if times == CheckRange(1):
         return "at least once"
     return f"{range_words(times)} times"
+
+
+def _ends(allowed: CheckRange) -> tuple[str, str]:
+    least, most = ("" if end is None else number_text(end) for end in (allowed.least, allowed.most))
+    return least, most
 
 
 def place_words(scope: CheckScope | None, names: dict[str, str], of_round: str) -> str:

@@ -63,3 +63,19 @@ def test_names_of_strangers_cannot_steer_the_terminal(desk: Desk) -> None:
     done = desk.viva("cases", "check", "exams", expect=2)
     assert "skipped" in done.stderr
     assert "\x1b" not in done.stderr + done.stdout
+
+
+def test_a_family_is_explained_by_a_row_that_is_named_and_with_what_all_rows_require(desk: Desk) -> None:
+    rows = [
+        {"id": "a", "point": {"check": {"contains": "x"}}, "more": ["It is short.", "It is kind."]},
+        {"id": "b", "point": "It is right.", "more": []},
+        {"id": "c", "point": "It is good.", "more": []},
+    ]
+    family = {"for_each": rows, "script": ["Hi."], "scoring_points": ["{{ point }}"]}
+    write(desk, "same", json.dumps(family))
+    write(desk, "other", json.dumps({**family, "scoring_points": "{{ more }}", "for_each": rows[:1]}))
+    told = desk.viva("cases", "check", "exams", expect=0).stdout
+    model = "Requires a model to judge 1 point without check or eval_code."
+    assert f"same/case.yaml: valid, 3 rows of 1 scoring point. 2 rows: {model} 1 row: Runs without a model." in told
+    assert "  The first of the rows, a:\n  100.0% The last reply contains 'x'.\n" in told
+    assert "other/case.yaml: valid, 1 row of 2 scoring points. Requires a model to judge 2 points" in told

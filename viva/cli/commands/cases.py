@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -99,6 +100,8 @@ def check(paths: tuple[str, ...], as_json: bool) -> None:
 
 MOST_ROWS = 50
 """Number of rows of a family in which findings are looked for; mistakes are reported of all."""
+MOST_KINDS = 3
+"""Number of groups of rows of which it is said what their exams require."""
 
 
 @dataclass(slots=True)
@@ -166,12 +169,28 @@ def valid_lines(found: FoundCases) -> Iterator[str]:
     """Yield what is said of each valid case, with its points in words. All of it is safe to show."""
     for (_, entry), members in groupby(found.valid, key=lambda case: (case.file, case.entry)):
         case, *others = members
-        points = counted(len(case.scoring_points), "scoring point")
-        rows = f"{counted(1 + len(others), 'row')} of " if case.row else ""
         name = f"{case.file}#{entry}" if entry else str(case.file)
-        yield printable(f"{name}: valid, {rows}{points}. {requirements(case)}")
-        for line in (*person_lines(case), *point_lines(case)):
+        yield printable(f"{name}: valid, {summary([case, *others])}")
+        lines = [*person_lines(case), *point_lines(case)]
+        if others and lines:
+            yield printable(f"  The first of the rows, {case.row}:")
+        for line in lines:
             yield printable(f"  {line}")
+
+
+def summary(members: Sequence[Case]) -> str:
+    """Return how many points a case, or the rows of a family, have, and what their exams require."""
+    numbers = sorted({len(case.scoring_points) for case in members})
+    points = counted(numbers[-1], "scoring point")
+    if len(numbers) > 1:
+        points = f"{numbers[0]} to {points}"
+    rows = f"{counted(len(members), 'row')} of " if members[0].row else ""
+    asked = Counter(map(requirements, members)).most_common()
+    if len(asked) == 1:
+        return f"{rows}{points}. {asked[0][0]}"
+    shown = [f"{counted(number, 'row')}: {words}" for words, number in asked[:MOST_KINDS]]
+    more = sum(number for _, number in asked[MOST_KINDS:])
+    return " ".join([f"{rows}{points}.", *shown, *([f"And {counted(more, 'other row')}."] if more else [])])
 
 
 def mistake_lines(found: FoundCases) -> Iterator[str]:
