@@ -142,6 +142,18 @@ def _formats() -> Iterable[str]:
     return FORMATS.builtin
 
 
+def _source_formats() -> Iterable[str]:
+    from viva.interchange.formats import FORMATS
+
+    return [each.name for each in FORMATS]
+
+
+def _parts() -> Iterable[str]:
+    from viva.interchange.rows.shapes import PARTS
+
+    return [f"{part}=" for part in PARTS]
+
+
 def _personas() -> Iterable[str]:
     from viva.examiner.library import names_of
 
@@ -170,8 +182,9 @@ _BY_NAME: Mapping[str, Callable[[], Iterable[str]]] = {
     "examiner": lambda: ("script", "model", "auto", "replay:"),
     "kind": _formats,
     "personas": _personas,
+    "source_format": _source_formats,
     "strategies": _strategies,
     "tags": _tags,
 }
 """By the name of the command's parameter; only where its value is such a name."""
-_BY_METAVAR: Mapping[str, Callable[[], Iterable[str]]] = {"SPEC": _agents, "JOURNAL": _journals}
+_BY_METAVAR: Mapping[str, Callable[[], Iterable[str]]] = {"SPEC": _agents, "JOURNAL": _journals, "PART=PATH": _parts}

@@ -14,6 +14,7 @@ from typing import Any
 from viva.errors import SetupError
 from viva.interchange.yaml_loading import MOST_DEPTH, UnusableError, load_yaml, pairs
 
+PROGRAMS = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py")
 MOST_VALUES = 2_000_000
 """Maximum number of values of a document, after its aliases are written out."""
 MOST_DIGITS = 1000
@@ -33,8 +34,10 @@ def parse(raw: bytes, suffix: str, name: str, *, core_yaml: bool = False) -> Any
             `12:30` are texts. Tools in Python, and otherwise this reader, follow YAML 1.1.
 
     Raises:
-        SetupError: it cannot be parsed, or exceeds a limit.
+        SetupError: it is a program, cannot be parsed, or exceeds a limit.
     """
+    if suffix in PROGRAMS:
+        raise SetupError(f"{name} is a program, and an import runs none: name a file of data (YAML, JSON, CSV).")
     text = decoded(raw, name)
     try:
         if suffix in (".yaml", ".yml"):

@@ -53,6 +53,9 @@ def script() -> str:
         ("report --where sc", "score"),
         ("report --where status=f", "status=failed"),
         ("requeue --outcome tar", "target_error"),
+        ("import rows.csv --format tau", "tau2"),
+        ("import rows.csv --map exp", "expected="),
+        ("export cases --to pyd", "pydantic-evals"),
     ],
 )
 def test_bash_completes(desk: Desk, script: str, words: str, completed: str) -> None:

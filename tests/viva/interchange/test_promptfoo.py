@@ -16,6 +16,7 @@ from tests.examples import examples
 from tests.viva.interchange.accounting import dropped
 from tests.viva.interchange.imports import all_cases
 from viva.cases import Case, ScoringPoint
+from viva.errors import SetupError
 from viva.interchange import SourceFile
 from viva.interchange.formats import ImportOptions, format_named
 from viva.interchange.promptfoo.statements import REFUSED
@@ -390,3 +391,10 @@ def test_yaml_is_read_as_promptfoo_reads_it(tmp_path: Path, written: str, meant:
     [case] = imported(tmp_path, config + f"  assert: [{{type: contains, value: {written}}}, file://more.yaml]\n")
     assert [line.say for line in case.script] == [f"Answer {meant}"]
     assert [dict(point.check or {}) for point in case.scoring_points][:1] == [{"contains": meant}]
+
+
+@pytest.mark.parametrize("name", ["promptfooconfig.js", "promptfooconfig.ts", "evals.py"])
+def test_a_configuration_that_is_a_program_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("module.exports = {prompts: []}")
+    with pytest.raises(SetupError, match="is a program, and an import runs none"):
+        viva.import_cases(tmp_path / name, tmp_path / "out")

@@ -269,6 +269,44 @@ def test_a_persona_of_one_word_is_a_description(persona: str, tmp_path: Path) ->
     assert json.loads((tmp_path / "back.jsonl").read_text())["inputs"]["persona"] == persona
 
 
+def test_guidance_of_several_lines_comes_back_as_a_list(tmp_path: Path) -> None:
+    inputs = {"goal": "Buy a ticket.", "simulation_guidelines": ["Be brief.", "Ask for the price first."]}
+    row = {"inputs": inputs, "expectations": {"guidelines": ["Polite."]}}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    viva.import_cases(tmp_path / "rows.jsonl", tmp_path / "cases")
+    viva.export_cases(tmp_path / "cases", tmp_path / "back.jsonl", format="mlflow")
+    assert json.loads((tmp_path / "back.jsonl").read_text())["inputs"] == inputs
+
+
+@pytest.mark.parametrize(
+    ("row", "format_name", "named"),
+    [
+        ({"id": "a", "input": {"question": "Q?"}, "expectedOutput": {"answer": "A"}}, "langfuse", 2),
+        ({"id": "a", "inputs": {"query": "Q?"}, "outputs": {"answer": "A"}, "split": "x"}, "langsmith", 1),
+        ({"id": "a", "inputs": {"question": "Q?"}, "outputs": {"answer": "A"}, "split": "x"}, "langsmith", 0),
+        ({"id": "a", "input": {"question": "Q?", "n": 1}, "expectedOutput": "A"}, "langfuse", 0),
+    ],
+)
+def test_a_key_that_does_not_come_back_is_named(
+    row: dict[str, Any], format_name: str, named: int, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    report = viva.import_cases(tmp_path / "rows.jsonl", tmp_path / "cases")
+    viva.export_cases(tmp_path / "cases", tmp_path / "back.jsonl", format=format_name)
+    assert sum("not its key" in each.why for each in report.reported) == named
+    assert (json.loads((tmp_path / "back.jsonl").read_text()) == row) is (named == 0)
+
+
+def test_a_conversation_that_lost_calls_of_tools_is_marked(tmp_path: Path) -> None:
+    calls = [{"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]
+    chat = [{"role": "user", "content": "Rain?"}, {"role": "assistant", "content": None, "tool_calls": calls}]
+    chat += [{"role": "tool", "tool_call_id": "c", "content": "sunny"}, {"role": "user", "content": "Thanks."}]
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"inputs": {"messages": chat}, "outputs": {"answer": "Bye."}}))
+    report = viva.import_cases(tmp_path / "rows.jsonl", tmp_path / "cases")
+    assert "calls and results of tools" in str(report.marked)
+    assert "import-incomplete" in all_cases(tmp_path / "cases")[0].tags
+
+
 def test_what_cannot_come_back_is_named(tmp_path: Path) -> None:
     points: list[Any] = [
         {"check": {"file": "out.txt"}},

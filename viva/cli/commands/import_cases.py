@@ -18,7 +18,7 @@ from viva.interchange.importing import import_cases
 @click.command("import")
 @click.argument("source", required=False, metavar="SOURCE", shell_complete=completion.paths)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="A new or empty folder for the cases.")
-@click.option("--format", "format_name", metavar="NAME", help="Format of SOURCE, if it is not recognised.")
+@click.option("--format", "source_format", metavar="NAME", help="Format of SOURCE, if it is not recognised.")
 @click.option(
     "--map",
     "mapping",
@@ -32,7 +32,7 @@ from viva.interchange.importing import import_cases
 def command(
     source: str | None,
     out: Path | None,
-    format_name: str | None,
+    source_format: str | None,
     mapping: tuple[str, ...],
     listed: bool,
     as_json: bool,
@@ -46,7 +46,7 @@ def command(
         return
     if source is None or out is None:
         fail("viva import: name a SOURCE and a folder for its cases: viva import SOURCE --out FOLDER")
-    report = import_cases(source, out, format=format_name, mapping=pairs(mapping))
+    report = import_cases(source, out, format=source_format, mapping=pairs(mapping))
     if as_json:
         click.echo(json.dumps(report.as_json(), ensure_ascii=False))
     else:

@@ -20,8 +20,11 @@ def add_chat(draft: CaseDraft, messages: Iterable[Source]) -> None:
 
     Args:
         draft: The case.
-        messages: Mappings with `role` and `content`. Calls of tools and their results are reported.
+        messages: Mappings with `role` and `content`. Calls of tools and their results are reported; the case is marked.
     """
+    messages = list(messages)
+    if any(map(_is_of_a_tool, messages)):
+        draft.mark("messages with calls and results of tools were left out of the conversation (see the report)")
     turns = in_order([turn for message in messages if (turn := _turn(message)) is not None])
     # A prompt may consist of instructions alone: the agent is to answer the last of them.
     asked = [turns.pop()] if turns and turns[-1]["role"] == "system" else []
@@ -30,6 +33,12 @@ def add_chat(draft: CaseDraft, messages: Iterable[Source]) -> None:
     draft.script += [turn["content"] for turn in asked]
     if turns:
         draft.conversation = turns
+
+
+def _is_of_a_tool(message: Source) -> bool:
+    role = message.get("role")
+    calls = message.get("tool_calls") or message.get("function_call")
+    return str(role.peek() if role else "").lower() in ("tool", "function") or bool(calls and calls.peek())
 
 
 def in_order(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -75,7 +75,7 @@ def _contains(evaluator: GivenEvaluator, expected: Any, has_expected: bool) -> l
         return []
     evaluator.take("value")
     if evaluator.peek("case_sensitive") is False:
-        evaluator.take("case_sensitive")
+        evaluator.arguments.pop("case_sensitive").express("check: contains with ignore_case")
         return [check_point({"contains": {"all": text, "ignore_case": True}})]
     return [check_point({"contains": text})]
 

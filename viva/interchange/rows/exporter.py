@@ -95,7 +95,7 @@ def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
         goal, is_guided, guidance = str(task.take()).partition(GUIDED if "guidance" in paths else "\0")
         put(row, paths["task"], goal)
         if is_guided:
-            put(row, paths["guidance"], guidance)
+            put(row, paths["guidance"], _guidance(guidance))
         return
     if script is None:
         asked = opening if opening is not None else task
@@ -115,6 +115,15 @@ def _add_asked(row: dict[str, Any], tree: Source, target: RowTarget) -> None:
         said = {"messages": said} if isinstance(said, list) and said and isinstance(said[0], dict) else {key: said}
         said |= further.take() if further is not None and further.is_mapping else {}
     put(row, paths["input"], said)
+
+
+def _guidance(text: str) -> Any:
+    """Return guidance as it was given: as text, or as a list of texts, which a task holds as JSON."""
+    try:
+        listed = json.loads(text) if text.startswith('["') else None
+    except ValueError:
+        return text
+    return listed if isinstance(listed, list) else text
 
 
 def _said(tree: Source, script: Source) -> Any:

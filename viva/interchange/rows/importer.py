@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from viva.errors import SetupError
-from viva.interchange.drafts.asked import GUIDED, add_input
+from viva.interchange.drafts.asked import CHATS, GUIDED, add_input
+from viva.interchange.drafts.asked import USUAL as SAID_IN
 from viva.interchange.drafts.draft import CaseDraft
+from viva.interchange.drafts.expected import USUAL as ANSWERED_IN
 from viva.interchange.drafts.expected import add_expected
 from viva.interchange.drafts.personas import as_persona
 from viva.interchange.drafts.wording import as_text
@@ -15,6 +17,7 @@ from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.ledger import Gap
 from viva.interchange.rows.shapes import chosen_paths, rows_of
+from viva.interchange.rows.targets import TARGETS
 from viva.interchange.source import Source
 
 _AGAIN = re.compile(r" \(duplicate \d+\)$")
@@ -55,6 +58,7 @@ def _drafts(rows: Sequence[Source], paths: Mapping[str, str]) -> Iterator[CaseDr
         if not draft.points:
             draft.mark("say what a good answer is: the row has no expectation")
         _add_rest(draft, found)
+        _remark_keys(found, paths)
         used = {str(step) for node in found.values() for step in node.path[len(row.path) :][:1]}
         draft.columns = {key: each.take() for key, each in row.items() if key not in used and _is_column(key, each)}
         draft.row = _identity(found.get("name"))
@@ -78,6 +82,19 @@ def _add_task(draft: CaseDraft, found: dict[str, Source]) -> None:
         for rest in (each for _, each in asked.items()):
             if rest.path not in parts:
                 rest.report(Gap.NO_HOME, "a further input beside the task; add it to the task, or to config_var")
+
+
+def _remark_keys(found: Mapping[str, Source], paths: Mapping[str, str]) -> None:
+    """Name the keys of mappings that become a text, and that an export to the same platform does not give back."""
+    for part, usual in (("input", SAID_IN), ("expected", ANSWERED_IN)):
+        node = found.get(part)
+        fields: dict[str, Source] = {} if node is None else dict(node.items())
+        key = next((name for name in usual if name in fields), None)
+        given_back = {target.inside.get(part) for target in TARGETS if target.paths.get(part) == paths.get(part)}
+        if part == "input" and len(fields) > 1:
+            given_back.add("question")
+        if node is not None and key is not None and key not in given_back and not set(CHATS) & fields.keys():
+            node.remark(Gap.NO_HOME, f"a case keeps the text, and not its key {key!r}: an export has another or none")
 
 
 def _identity(name: Source | None) -> str:
