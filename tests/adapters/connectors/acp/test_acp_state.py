@@ -1,4 +1,4 @@
-"""A session is continued in another run from where it was saved, if it can be forked, or loaded or resumed as it was."""
+"""A session is continued in another run from where it was saved, if it can be forked, or loaded or resumed as then."""
 
 from __future__ import annotations
 
