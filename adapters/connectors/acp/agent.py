@@ -123,14 +123,14 @@ class AcpAgent(ConnectedAgent):
         return self._log.take_so_far()
 
     async def save_state(self) -> dict[str, Any] | None:
-        """Return what `load_state` continues from; None if the agent can neither fork nor load sessions."""
+        """Return what `load_state` continues from; None if the agent can neither fork, load nor resume sessions."""
         return None if self._session is None else await self._session.save()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from a state, before the first message.
 
         Raises:
-            NotImplementedError: the agent can neither fork nor load sessions, or loaded one in which more was said.
+            NotImplementedError: the agent can neither fork, load nor resume sessions, or more was said in this one.
             AgentError: it refused.
         """
         if self._session is None:

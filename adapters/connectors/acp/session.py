@@ -106,13 +106,16 @@ class AcpSession:
         """Return what `load` continues from; None if the agent offers nothing for that.
 
         It is a fork of the session, so that what is said from now on does not change it. An agent that can only load
-        sessions is given its own back, and `load` finds out whether more was said in it.
+        or resume sessions is given its own back, and `load` finds out whether more was said in it.
         """
         if self._offers("sessionCapabilities", "fork"):
             forked = await self._ask("session_fork", {"sessionId": self._client.session, **self._place()})
             return {"session": str(forked.get("sessionId")), "prompts": self.prompts}
         if self._offered.get("loadSession") is True:
             return {"session": self._client.session, "prompts": self.prompts}
+        resumes = self._offers("sessionCapabilities", "resume")
+        if resumes and (changed := await self._changed(self._client.session)) is not None:
+            return {"session": self._client.session, "prompts": self.prompts, "changed": changed}
         return None
 
     async def load(self, state: Mapping[str, Any]) -> None:
@@ -133,18 +136,25 @@ class AcpSession:
         elif self._offered.get("loadSession") is True:
             # Its history is repeated in updates, which are not the agent's reply to anything.
             before, self._client.session, self._client.user_messages = self._client.session, None, 0
-            answer = await self._reload(request)
+            answer = await self._enter_again("session_load", request)
             if self._client.user_messages != prompts:
                 self._client.session = before
                 raise NotImplementedError  # more was said in it since, and it cannot be forked
+            await self._enter({"sessionId": stored, **answer})
+        elif self._offers("sessionCapabilities", "resume"):
+            # Its history is not repeated, so only the time of its last change tells whether more was said in it.
+            if state.get("changed") is None or await self._changed(stored) != state["changed"]:
+                raise NotImplementedError
+            answer = await self._enter_again("session_resume", request)
+            await self._check_folder(stored)
             await self._enter({"sessionId": stored, **answer})
         else:
             raise NotImplementedError
         self.prompts = prompts
 
-    async def _reload(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _enter_again(self, method: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            return await self._ask("session_load", request)
+            return await self._ask(method, request)
         except RefusedRequest as error:
             if error.code not in NOT_THERE:
                 raise
@@ -155,15 +165,25 @@ class AcpSession:
 
         There it would work in the files of another run, if that folder is still there.
         """
-        if not self._offers("sessionCapabilities", "list"):
-            return
-        with contextlib.suppress(RefusedRequest):
-            # Without a folder in the request, because agents that are asked for those in a folder may name that folder.
-            listed = (await self._ask("session_list", {})).get("sessions")
-            found = [each for each in listed or () if isinstance(each, Mapping) and each.get("sessionId") == session]
-            folders = {os.path.realpath(each["cwd"]) for each in found if isinstance(each.get("cwd"), str)}
-            if folders - {os.path.realpath(self._folder)}:
-                raise NotImplementedError
+        folder = (await self._listed(session)).get("cwd")
+        if isinstance(folder, str) and os.path.realpath(folder) != os.path.realpath(self._folder):
+            raise NotImplementedError
+
+    async def _changed(self, session: object) -> str | None:
+        """Return when a session last changed, as the agent says it; None if it does not say."""
+        when = (await self._listed(session)).get("updatedAt")
+        return when if isinstance(when, str) and when else None
+
+    async def _listed(self, session: object) -> Mapping[str, Any]:
+        """Return what the agent's list of sessions says about one; nothing if it offers none, or does not list it."""
+        if self._offers("sessionCapabilities", "list"):
+            with contextlib.suppress(RefusedRequest):
+                # Without a folder in the request: agents asked for those in a folder may name that one for all.
+                listed = (await self._ask("session_list", {})).get("sessions")
+                for each in listed if isinstance(listed, list) else ():
+                    if isinstance(each, Mapping) and each.get("sessionId") == session:
+                        return each
+        return {}
 
     async def _enter(self, answer: Mapping[str, Any]) -> None:
         session = answer.get("sessionId")

@@ -190,7 +190,7 @@ def stored(session: str) -> list[str]:
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         capabilities: dict[str, Any] = {"loadSession": "load" in OFFERS, "mcpCapabilities": {"http": "http" in OFFERS}}
-        capabilities["sessionCapabilities"] = {name: {} for name in ("fork", "list") if name in OFFERS}
+        capabilities["sessionCapabilities"] = {name: {} for name in ("fork", "list", "resume") if name in OFFERS}
         Path("capabilities.json").write_text(json.dumps(params["clientCapabilities"]))
         methods = (
             [{"id": "key", "name": "A key", "description": "Set SCRIPTED_KEY."}] if "--needs-login" in options else []
@@ -208,10 +208,18 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         Path("new_session.json").write_text(json.dumps(params))
         return {"sessionId": new_session([])}
     if method == "session/list":
-        return {"sessions": [{"sessionId": each, "cwd": folder} for each, folder in folders.items()]}
+        listed = [{"sessionId": each, "cwd": folder} for each, folder in folders.items()]
+        if "resume" in OFFERS and "--timeless" not in options:
+            for file in FOLDER.iterdir():
+                changed = f"2026-01-01T00:00:{len(stored(file.name)):02}Z"
+                listed.append({"sessionId": file.name, "cwd": given("--forks-in") or os.getcwd(), "updatedAt": changed})
+        return {"sessions": listed}
     if method == "session/fork":
         folders[f"s{os.getpid()}-{number + 1}"] = given("--forks-in") or params["cwd"]
         return {"sessionId": new_session(stored(params["sessionId"]))}
+    if method == "session/resume":
+        said[params["sessionId"]] = stored(params["sessionId"])
+        return {}
     if method == "session/load":
         session = params["sessionId"]
         said[session] = stored(session)

@@ -1,4 +1,4 @@
-"""A session is continued in another run from where it was saved, if the agent can fork it or load it unchanged."""
+"""A session is continued in another run from where it was saved, if it can be forked, or loaded or resumed as then."""
 
 from __future__ import annotations
 
@@ -75,6 +75,47 @@ async def test_a_session_in_which_more_was_said_is_not_loaded(folders: tuple[Pat
         assert not await load_state(loaded, json.loads(state))
         assert (await loaded.reply("fresh", 30)).text == "you said fresh"
         assert "one" not in (await do(loaded, ["say what was said"])).text
+
+
+async def test_a_session_is_resumed_where_it_cannot_be_loaded(folders: tuple[Path, Path, str]) -> None:
+    first, second, sessions = folders
+    options = ("--offers", "resume,list", "--sessions", sessions)
+    async with session(first, *options) as original:
+        await original.reply("one", 30)
+        state = await save_state(original)
+    assert state is not None
+    async with session(second, *options) as resumed:
+        assert await load_state(resumed, json.loads(state))
+        assert (await do(resumed, ["say what was said"])).text.startswith('["one", ')
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+async def test_a_session_that_changed_or_stays_in_its_folder_is_not_resumed(
+    folders: tuple[Path, Path, str], elsewhere: bool
+) -> None:
+    first, second, sessions = folders
+    options = ["--offers", "resume,list", "--sessions", sessions]
+    async with session(first, *options) as original:
+        await original.reply("one", 30)
+        state = await save_state(original)
+        if not elsewhere:
+            await original.reply("two", 30)
+    assert state is not None
+    options += ["--forks-in", str(first)] if elsewhere else []
+    async with session(second, *options) as other:
+        assert not await load_state(other, json.loads(state))
+        assert (await other.reply("fresh", 30)).text == "you said fresh"
+        assert "one" not in (await do(other, ["say what was said"])).text
+
+
+@pytest.mark.parametrize("further", [("--offers", "resume"), ("--offers", "resume,list", "--timeless")])
+async def test_a_session_of_which_nobody_knows_when_it_changed_has_no_state(
+    folders: tuple[Path, Path, str], further: tuple[str, ...]
+) -> None:
+    first, _, sessions = folders
+    async with session(first, "--sessions", sessions, *further) as original:
+        await original.reply("one", 30)
+        assert await save_state(original) is None
 
 
 async def test_an_agent_without_either_offers_no_state(workspace: Path) -> None:
