@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,28 @@ def class_spec(name: str) -> str:
     return f"{AGENTS}/with_taskweaver.py:{name}@{folder_of('taskweaver')}"
 
 
+Test = Callable[..., Coroutine[Any, Any, None]]
+
+
+def again_if_a_kernel_was_not_heard(test: Test) -> Test:
+    """Hold a test once more if TaskWeaver took the end of an earlier request to its kernel for that of the present one.
+
+    It reads one stream of messages for all requests, and on a busy machine it then finds no result ("No text returned").
+    """
+
+    @wraps(test)
+    async def held(*arguments: Any, **named: Any) -> None:
+        try:
+            await test(*arguments, **named)
+        except AgentError as error:
+            if "No text returned" not in str(error):
+                raise
+            await test(*arguments, **named)
+
+    return held
+
+
+@again_if_a_kernel_was_not_heard
 async def test_posts_and_their_attachments_are_steps(project: Path, workspace: Path) -> None:
     async with opened(spec_of(project), workspace) as session:
         reply = await session.reply("Write a.txt", 120)
@@ -60,6 +84,7 @@ async def test_posts_and_their_attachments_are_steps(project: Path, workspace: P
     assert len(set(ids)) == len(ids)
 
 
+@again_if_a_kernel_was_not_heard
 async def test_runs_at_the_same_time_have_sessions_and_kernels_of_their_own(project: Path, tmp_path: Path) -> None:
     async def talk(number: int) -> str:
         async with opened(spec_of(project), tmp_path / f"workspace{number}") as session:
@@ -72,6 +97,7 @@ async def test_runs_at_the_same_time_have_sessions_and_kernels_of_their_own(proj
     assert not processes_with(str(project))
 
 
+@again_if_a_kernel_was_not_heard
 async def test_the_published_class_has_the_sessions_folder_without_a_line_for_it(
     project: Path, workspace: Path
 ) -> None:
@@ -90,6 +116,7 @@ async def test_a_function_may_make_the_application_and_config_var_is_its_configu
             await session.reply("Write a.txt", 120)
 
 
+@again_if_a_kernel_was_not_heard
 async def test_an_agent_file_names_project_environment_and_settings(project: Path, workspace: Path) -> None:
     file = project.parent / "agent.yaml"
     file.write_text(f"""connector: taskweaver
