@@ -42,7 +42,8 @@ Test = Callable[..., Coroutine[Any, Any, None]]
 def again_if_a_kernel_was_not_heard(test: Test) -> Test:
     """Hold a test once more if TaskWeaver took the end of an earlier request to its kernel for that of the present one.
 
-    It reads one stream of messages for all requests, and on a busy machine it then finds no result ("No text returned").
+    It reads one stream of messages for all requests, and on a busy machine it then finds no result ("No text
+    returned").
     """
 
     @wraps(test)
