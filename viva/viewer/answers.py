@@ -42,6 +42,7 @@ def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) 
         "counts": dict(journal.counts()),
         "version": journal.version,
         "damage": journal.places.damage.words(),
+        "problem": printable(journal.problem, 1000),
         "labels": labels,
     }
 
@@ -89,7 +90,7 @@ def row_view(listed: ListedRun) -> dict[str, Any]:
     record, row = listed.record, listed.row
     shown: dict[str, Any] = {
         "id": listed.places.run,
-        "case": one_line(record.subject, 200),
+        "case": one_line(record.subject or listed.places.run, 200),
         "agent": one_line(record.agent, 200),
         "trial": record.trial,
         "rounds": len(listed.places.rounds),

@@ -23,8 +23,6 @@ class Follower:
 
     def __init__(self, journals: Sequence[WatchedJournal]) -> None:
         self.journals = journals
-        self.problems: dict[int, str] = {}
-        """Why a journal cannot be followed any more, by its position."""
         self._changed = threading.Condition()
         self._count = 0
         self._stopped = threading.Event()
@@ -67,14 +65,16 @@ class Follower:
         except OSError:
             return False
         size = (found.st_size, found.st_ino)
-        if size == self._sizes[place] or place in self.problems:
+        if size == self._sizes[place] or journal.problem:
             return False
         self._sizes[place] = size
         try:
             return journal.follow()
         except JournalError as error:
-            self.problems[place] = str(error)
-            return True
+            journal.give_up(str(error))
+        except Exception as error:  # a journal that breaks Viva must not end the following of the others
+            journal.give_up(f"Viva itself failed: {type(error).__name__}: {error}")
+        return True
 
     def _run(self) -> None:
         while not self._stopped.wait(SECONDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from viva.errors import SetupError
 from viva.journal.run_index import read_records
 from viva.judge.calibration.conversations import conversation_digest
-from viva.judge.calibration.label_files import LABELS, RANDOM, HumanLabel, LabelWriter, read_labels
+from viva.judge.calibration.label_files import LABELS, MOST_TEXT, RANDOM, HumanLabel, LabelWriter, read_labels
 from viva.records.text import one_line, printable
 from viva.statistics.calibration.sample import Candidate, candidates, sample
 from viva.viewer.watched import WatchedJournal
@@ -73,6 +74,10 @@ class LabelDesk:
         """
         if label is not None and label not in LABELS:
             raise SetupError(f"{one_line(label, 40)!r} is not a label; the labels are {', '.join(LABELS)}")
+        if len(note) > MOST_TEXT:
+            raise SetupError(f"the note is longer than {MOST_TEXT:,} characters, the maximum")
+        if seconds is not None and not 0 <= seconds < math.inf:
+            raise SetupError("the seconds of a label are a number from 0")
         point = next((each for each in self._points() if each.key == (run, criterion)), None)
         stored = self.journal.conversation(run, 0, 1 << 30)
         if point is None or stored is None:

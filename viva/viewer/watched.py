@@ -54,6 +54,8 @@ class WatchedJournal:
     """In the order in which they began."""
     planned: int = 0
     command: str = ""
+    problem: str = ""
+    """Why the journal cannot be followed any more; empty while it can."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _settings: dict[tuple[object, ...], Setting] = field(default_factory=dict)
     """One object for all runs with the same facts, because each has some forty fields."""
@@ -82,6 +84,12 @@ class WatchedJournal:
                     if request is not None:
                         self.planned, self.command = request.planned, request.command
             return bool(changed)
+
+    def give_up(self, why: str) -> None:
+        """Stop following, and tell readers why."""
+        with self._turn:
+            self.problem = why
+            self.places.version += 1
 
     def state(self) -> State:
         """Return what goes on in the journal's folder now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,9 @@ def test_a_label_of_another_conversation_does_not_count(tmp_path: Path, serve: S
     [
         {}, {"run": "x", "criterion": "p0", "label": "hit"}, {"run": "{run}", "criterion": "none", "label": "hit"},
         {"run": "{run}", "criterion": "p0", "label": "maybe"}, {"run": "{run}", "criterion": "p0", "label": 1},
+        {"run": "{run}", "criterion": "p0", "label": "hit", "seconds": -1},
+        {"run": "{run}", "criterion": "p0", "label": "hit", "seconds": math.inf},
+        {"run": "{run}", "criterion": "p0", "label": "hit", "note": "x" * 70_000},
     ],
 )  # fmt: skip
 def test_a_label_that_is_none_is_refused(tmp_path: Path, serve: Serve, sent: dict[str, object]) -> None:
@@ -250,6 +254,7 @@ def test_a_label_that_is_none_is_refused(tmp_path: Path, serve: Serve, sent: dic
     status, answer = serve(tmp_path / "j", labels=tmp_path / "l.jsonl").send("api/0/label", filled)
     assert status == 400
     assert answer["error"]
+    assert not (tmp_path / "l.jsonl").exists()
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -257,3 +262,27 @@ def test_a_label_that_is_none_is_refused(tmp_path: Path, serve: Serve, sent: dic
 def test_comments_of_any_content_are_read_without_a_fault(tmp_path: Path, lines: list[bytes]) -> None:
     (tmp_path / "comments.jsonl").write_bytes(b"\n".join([*lines, b'{"run":"r","text":"kept"}', b""]))
     assert read_comments(tmp_path, "r")[-1].text == "kept"
+
+
+def test_a_run_without_a_case_is_shown_by_its_id_without_hidden_characters(tmp_path: Path, serve: Serve) -> None:
+    with Journal(tmp_path / "j") as written:
+        written.append("setting", "run \u202e\x1b[2J", 1, Setting())
+    (row,) = serve(tmp_path / "j").json("api/0/runs")["rows"]
+    assert row["case"].isprintable()
+
+
+def test_a_journal_that_cannot_be_followed_says_why_and_the_others_go_on(
+    journal: Path, tmp_path: Path, serve: Serve
+) -> None:
+    other = tmp_path / "other"
+    with Journal(other) as written:
+        write_run(written)
+    reader = serve(journal, other)
+    (journal / "journal.jsonl").write_bytes(b"")
+    reader.server.follower.look(0)
+    with Journal(other) as written:
+        write_run(written, "another")
+    reader.server.follower.look(1)
+    first, second = reader.json("api/journals")
+    assert "shorter than it was" in first["problem"]
+    assert (second["problem"], second["runs"]) == ("", 2)

@@ -54,10 +54,13 @@ def command(
     from viva.viewer.server import LOCAL, Viewer
     from viva.viewer.watched import WatchedJournal
 
+    reader = (rater if rater is not None else user_name()).strip()
+    if not reader:
+        fail("viva view: --rater is empty; name who labels and comments.")
     folders = find_journals([Path(path) for path in paths] or [RUNS])
     journals = [WatchedJournal(folder, threshold) for folder in folders]
     try:
-        server = Viewer(journals, host, port, rater=(rater or user_name()).strip(), labels=labels)
+        server = Viewer(journals, host, port, rater=reader, labels=labels)
     except OSError as error:
         fail(f"viva view: cannot listen on {printable(host)}:{port}: {error.strerror}. Choose another --port.")
     with server:

@@ -29,7 +29,7 @@ export class Beside {
       const row = data.row;
       const points = data.verdicts.map((verdict) => el("li", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
         verdict.tone === "good" || !verdict.reason ? null : el("div", { class: "reason", dir: "auto" }, verdict.reason)));
-      return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: state.journal, view: "run", id: row.id }) }, row.case || row.id)),
+      return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: state.journal, view: "run", id: row.id }) }, row.case)),
         el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
           el("bdi", {}, row.agent), row.trial > 1 ? `trial ${row.trial}` : null), el("ul", { class: "verdicts" }, points));
     });

@@ -44,7 +44,7 @@ const drawBar = () => {
   const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
   document.getElementById("status").replaceChildren(...[el("span", { class: "state " + here.state }, here.state), bar,
     here.planned ? el("span", {}, `${ended.toLocaleString("en")} of ${here.planned.toLocaleString("en")} runs`) : null, ...parts,
-    here.damage ? el("span", { class: "remark" }, here.damage) : null].filter((node) => node));
+    here.damage ? el("span", { class: "remark" }, here.damage) : null, here.problem ? el("span", { class: "remark", role: "alert" }, here.problem) : null].filter((node) => node));
 };
 
 const route = async () => {

@@ -58,7 +58,7 @@ export class Run {
   showHead(data) {
     const { el, button, insightsOf, pictures } = this.parts;
     const row = data.row;
-    document.title = `${row.case || row.id} · Viva`;
+    document.title = `${row.case} · Viva`;
     const back = address({ ...this.state, view: "runs", id: "", query: { where: this.state.query.where, order: this.state.query.order } });
     const folded = (name, words, ...inner) => el("details", { class: "facts " + name, "data-fold": name, open: this.open?.has(name) }, el("summary", {}, words), ...inner);
     this.open = new Set(Array.from(this.head.querySelectorAll("details[data-fold][open]"), (node) => node.dataset.fold));
@@ -76,7 +76,7 @@ export class Run {
     });
     this.head.replaceChildren(
       el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),
-      el("h1", { tabindex: -1, dir: "auto" }, row.case || row.id),
+      el("h1", { tabindex: -1, dir: "auto" }, row.case),
       el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
         row.words ? el("span", { class: "strong" }, row.words) : null, el("bdi", {}, row.agent), row.trial > 1 ? el("span", {}, "trial " + row.trial) : null,
         row.played ? el("span", {}, row.played) : null),

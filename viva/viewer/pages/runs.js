@@ -101,7 +101,7 @@ export class RunList {
     choose.addEventListener("change", () => this.choose(row.id, choose.checked));
     const link = el("a", { class: "row", href },
       el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
-      el("span", { class: "name", dir: "auto" }, row.case || row.id),
+      el("span", { class: "name", dir: "auto" }, row.case),
       el("span", { class: "agent", dir: "auto" }, row.agent),
       el("span", { class: "n minor" }, row.trial > 1 ? `trial ${row.trial}` : ""),
       el("span", { class: "n" }, score),
