@@ -26,7 +26,7 @@ COMMANDS = {
     "judge": ("viva.cli.commands.judge", "Score stored conversations again."),
     "trace": ("viva.cli.commands.trace", "Import recorded conversations, and judge them."),
     "report": ("viva.cli.commands.report", "Report on journals as tables, a page, or files for other programs."),
-    "view": ("viva.cli.commands.view", "Show journals in the browser, live while a suite is at work."),
+    "view": ("viva.cli.commands.view", "Show journals in the browser, live while a suite is in progress."),
     "compare": ("viva.cli.commands.compare", "Compare two suites or two agents, paired by case."),
     "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
     "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),

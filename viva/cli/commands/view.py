@@ -46,7 +46,7 @@ def command(
     labels: Path | None,
     no_open: bool,
 ) -> None:
-    """Show journals in the browser. Those of suites at work are shown live.
+    """Show journals in the browser. Suites in progress are shown live.
 
     Journals are found below each FOLDER. [default: runs/]
     """

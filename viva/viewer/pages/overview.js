@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { address } from "./address.js";
 
-const PAUSE = 2000; // the figures of a suite at work are computed again after this many milliseconds
+const PAUSE = 2000; // the figures of a suite in progress are computed again after this many milliseconds
 
 export class Overview {
   constructor(main, state, { el }) {
