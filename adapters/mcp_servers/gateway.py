@@ -27,6 +27,11 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 START_SECONDS = 20.0
 
+MOST_REFUSED = 1024 * 1024
+"""Maximum number of bytes that are read of a request that is refused."""
+REFUSED_SECONDS = 2.0
+"""Maximum time in which they are read."""
+
 
 class Gateway:
     """Serves MCP servers over streamable HTTP on this machine alone. `the_gateway` returns the one of this process."""
@@ -98,15 +103,23 @@ class Gateway:
         token = _token(scope["path"])
         manager = self._routes.get(token)
         if manager is None:
-            await _refuse(send, 404, b"There is no such MCP server, or its run is over.\n")
+            await _refuse(receive, send, 404, b"There is no such MCP server, or its run is over.\n")
             return
         if scope["client"] is None or not self._callers.admit(scope["client"], token):
-            await _refuse(send, 503, b"This MCP server has as many connections as it can; close some.\n")
+            await _refuse(receive, send, 503, b"This MCP server has as many connections as it can; close some.\n")
             return
         await manager.handle_request(scope, receive, send)
 
 
-async def _refuse(send: Send, status: int, words: bytes) -> None:
+async def _refuse(receive: Receive, send: Send, status: int, words: bytes) -> None:
+    # A connection that is closed with something unread is reset, and the answer is lost on its way.
+    left = MOST_REFUSED
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(REFUSED_SECONDS):
+            while left > 0 and (message := await receive())["type"] == "http.request":
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    break
     headers = [(b"content-type", b"text/plain"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": words})

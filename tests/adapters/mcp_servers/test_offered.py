@@ -400,3 +400,20 @@ async def test_a_run_that_is_stopped_ends_its_servers(tmp_path: Path) -> None:
         await task
     assert time.monotonic() - began < 30
     assert not descendants_running(str(tmp_path))
+
+
+async def test_who_is_refused_while_still_sending_gets_the_answer(tmp_path: Path) -> None:
+    async with offered(tmp_path / "case") as (made, _):
+        address = httpx.URL(made.config[0]["url"])
+    assert address.port
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    body = b"x" * 200_000
+    head = f"POST {address.path} HTTP/1.1\r\nHost: {address.host}\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode())
+    await asyncio.sleep(0.1)  # the server has all it needs to refuse
+    writer.write(body)
+    await writer.drain()
+    assert (await reader.readline()).startswith(b"HTTP/1.1 404")
+    assert b"or its run is over.\n" in await reader.read()
+    writer.close()
+    await writer.wait_closed()
