@@ -213,7 +213,7 @@ async def test_work_without_anything_to_wait_for_needs_no_task() -> None:
     assert isinstance(start_call(waits(), OWNER), asyncio.Task)
 
 
-async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own(loop: asyncio.AbstractEventLoop) -> None:
+async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own() -> None:
     async def inner() -> Any:
         return asyncio.current_task()
 
