@@ -475,6 +475,7 @@ def test_the_commands_of_the_workflow_have_these_options() -> None:
         "viva report",
         "viva report",
         "viva report",
+        "viva view",
         "viva compare",
     ]
 
