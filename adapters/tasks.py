@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
-from types import CoroutineType
+from functools import lru_cache
+from types import CodeType, CoroutineType
 from typing import Any
 
 from viva.adapters.calls import IN_AGENT, guarded
-from viva.adapters.never_waits import has_no_await
 
 
 class OwnTask(asyncio.Task[Any]):
@@ -48,7 +49,7 @@ def start_call(work: Awaitable[Any], owner: object, *, never_waits: bool = False
     loop = asyncio.get_running_loop()
     if not isinstance(loop, asyncio.BaseEventLoop) or "call_soon" in vars(loop):
         return _started(loop, work, owner)  # another library's loop, which may hand out first steps in its own way
-    if (never_waits or (type(work) is CoroutineType and has_no_await(work.cr_code))) and not loop.get_debug():
+    if (never_waits or (type(work) is CoroutineType and _has_no_await(work.cr_code))) and not loop.get_debug():
         return _passed(loop, work, owner)
     return _begun(loop, lambda: _started(loop, work, owner))
 
@@ -104,6 +105,24 @@ class _FirstStep:
         finally:
             if caller is not None:
                 asyncio._enter_task(self._loop, caller)
+
+
+def never_waits(function: object) -> bool:
+    """Return whether something is a coroutine function without an `await`, because only an interface asks for `async`."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return isinstance(code, CodeType) and bool(code.co_flags & inspect.CO_COROUTINE) and _has_no_await(code)
+
+
+@lru_cache(maxsize=256)
+def _has_no_await(code: CodeType) -> bool:
+    """Return whether a coroutine of this code runs to its end at its first step."""
+    import dis  # here, because most commands call no agent
+
+    return _WAITS.isdisjoint(each.opname for each in dis.get_instructions(code))
+
+
+_WAITS = frozenset({"SEND", "YIELD_VALUE", "YIELD_FROM", "GET_AWAITABLE", "GET_ANEXT"})
+"""The instructions of `await`, `async for` and `async with`, in all versions of Python."""
 
 
 class _StandIn(OwnTask):

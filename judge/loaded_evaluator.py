@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from viva.adapters.inside.raised import Home
-from viva.adapters.never_waits import never_waits
 from viva.adapters.part_errors import describe_part, home_of_part, module_of, unwrapped
+from viva.adapters.tasks import never_waits
 from viva.errors import SetupError
 from viva.judge.signatures import (
     SHAPE,

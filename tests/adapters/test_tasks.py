@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from viva.adapters.calls import IN_AGENT, within
-from viva.adapters.never_waits import never_waits
-from viva.adapters.tasks import OwnTask, protect_tasks, start_call
+from viva.adapters.tasks import OwnTask, never_waits, protect_tasks, start_call
 
 OWNER = object()
 NOTE: ContextVar[str] = ContextVar("note", default="of Viva")
