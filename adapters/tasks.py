@@ -108,7 +108,7 @@ class _FirstStep:
 
 
 def never_waits(function: object) -> bool:
-    """Return whether something is a coroutine function without an `await`, because only an interface asks for `async`."""
+    """Return whether something is a coroutine function that has nothing to await, as its interface may demand."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return isinstance(code, CodeType) and bool(code.co_flags & inspect.CO_COROUTINE) and _has_no_await(code)
 
