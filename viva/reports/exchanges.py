@@ -48,13 +48,14 @@ def exchanges_behind(exchanges: Sequence[Exchange], insights: Sequence[Insight],
     by_topic: dict[tuple[str, str, str], list[Exchange]] = {}
     for each in exchanges:
         by_topic.setdefault((each.evaluator, each.subject or run, each.criterion), []).append(each)
-    behind = []
+    behind: list[list[Exchange]] = []
     for insight in insights:
         for verdict in insight.verdicts:
             own = (insight.evaluator, verdict.subject, verdict.criterion)
             shared = (insight.evaluator, verdict.subject, insight.evaluator)
             by_model = any(is_model(judge) for judge in (verdict.by, *(v.judge for v in verdict.votes)))
-            behind.append(by_topic.pop(own, None) or (by_topic.pop(shared, None) if by_model else None) or [])
+            found = by_topic.pop(own, []) or (by_topic.pop(shared, []) if by_model else [])
+            behind.append(found)
     return behind
 
 
