@@ -27,6 +27,7 @@ from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.judge.exam.kinds import EXAM
 from viva.judge.exchange.log import ExchangeLog, noting_exchanges
+from viva.models.cache.scope import current_scope
 from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.run_record import RunRecord, Setting, Timing
@@ -163,6 +164,8 @@ async def judge_and_record(
         insights = with_earlier(insights, run.earlier, run.header.id)
     timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
+    if run.resources.options.cache is not None:
+        record = changed(record, cached_answers=current_scope().from_cache)
     asked = [] if exchanges is None else kept_exchanges(exchanges, transcript, run.journal)
     events = [*(("insight", insight) for insight in insights), *asked, ("run", record)]
     run.journal.append_all(run.header.id, run.header.attempt, events)

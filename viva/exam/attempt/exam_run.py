@@ -74,6 +74,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         check_memory_mb=resources.options.check_memory_mb,
         max_output_tokens=dict(resources.role_limits.output_tokens),
         model_seconds=dict(resources.role_limits.seconds),
+        cache=resources.options.cache or "",
         threshold=case.threshold,
         max_rounds=limits.max_rounds,
         reply_seconds=limits.reply_seconds,
