@@ -15,7 +15,7 @@ from itertools import product
 from statistics import fmean, median
 
 from bench.table import Figure
-from viva.statistics.adaptive.evidence import Evidence, Strata, evidence
+from viva.statistics.adaptive.evidence import BatchEvidence, Strata, evidence
 from viva.statistics.adaptive.trials import first_batch, next_batch
 from viva.statistics.adaptive.until import Aim, Until
 
@@ -58,7 +58,7 @@ class Tally:
         return self.held / self.suites
 
 
-def one_suite(rng: random.Random, until: Until, expected: list[float], points: int, strata: Strata) -> Evidence:
+def one_suite(rng: random.Random, until: Until, expected: list[float], points: int, strata: Strata) -> BatchEvidence:
     """Run a suite until its decision is made or due."""
 
     def trial(place: int) -> float:
@@ -97,7 +97,7 @@ def simulate(name: str, kind: str, cases: int, suites: int, seed: int = 1) -> Ta
     return tally
 
 
-def is_wrong(until: Until, seen: Evidence, truth: float) -> bool:
+def is_wrong(until: Until, seen: BatchEvidence, truth: float) -> bool:
     """Return whether a decision is wrong; an estimate is if it is farther from the truth than its half width."""
     if seen.verdict == "precise":
         return abs(seen.estimate - truth) > until.value

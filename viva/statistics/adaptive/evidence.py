@@ -62,7 +62,7 @@ class Strata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class BatchEvidence:
     """What is known after some batches."""
 
     estimate: float
@@ -88,7 +88,7 @@ class Evidence:
 
 
 @dataclass(slots=True)
-class _Looks:
+class _Analyses:
     """The sum over the batches, and the looks at it so far."""
 
     until: Until
@@ -104,7 +104,7 @@ class _Looks:
     spent: float = 0.0
     share: float = 0.0
 
-    def add(self, batch: Batch) -> Evidence:
+    def add(self, batch: Batch) -> BatchEvidence:
         """Add a batch, and look at the sum."""
         numbers = [len(scores) for scores in batch]
         self.weights.append(self._weight(numbers))
@@ -121,7 +121,7 @@ class _Looks:
         total = sum(w * self._mean(means) for w, means in zip(self.weights, self.means, strict=True))
         weight = sum(self.weights)
         estimate, variance = total / weight, sum(parts) / weight**2
-        seen = Evidence(
+        seen = BatchEvidence(
             estimate=estimate,
             interval=Interval(-1.0 if self.compared else 0.0, 1.0),
             information=1 / variance,
@@ -152,12 +152,12 @@ class _Looks:
     def _mean(self, means: Sequence[float]) -> float:
         return sum(w * mean for w, mean in zip(self.strata.weights, means, strict=True))
 
-    def _precise(self, seen: Evidence) -> Evidence:
+    def _precise(self, seen: BatchEvidence) -> BatchEvidence:
         found = replace(seen, interval=wilson_at(seen.estimate, self._size(seen), Z))
         precise = found.half_width <= EARLY * self.until.value
         return replace(found, verdict="precise" if precise else "")
 
-    def _size(self, seen: Evidence) -> float:
+    def _size(self, seen: BatchEvidence) -> float:
         """Return the number of independent trials with the same variance, for Wilson's interval.
 
         The variance of a score near 0 or 1 depends on the score: an interval that ignores this is too narrow there.
@@ -165,7 +165,7 @@ class _Looks:
         shifted = (seen.estimate * seen.runs + 0.5) / (seen.runs + 1)
         return shifted * (1 - shifted) * seen.information
 
-    def _decided(self, seen: Evidence, parts: Sequence[float], total: float) -> Evidence:
+    def _decided(self, seen: BatchEvidence, parts: Sequence[float], total: float) -> BatchEvidence:
         share = min(1.0, seen.information / self.until.information)
         due = share >= 1
         error = (1 - CONFIDENCE) * share - self.spent
@@ -186,7 +186,7 @@ class _Looks:
             found = replace(found, interval=self._final(found, parts, total))
         return replace(found, due=due)
 
-    def _gated(self, seen: Evidence, bound: float) -> Evidence:
+    def _gated(self, seen: BatchEvidence, bound: float) -> BatchEvidence:
         gate, size = self.until.value, self._size(seen)
         interval = wilson_at(seen.estimate, size, bound)
         verdict = "above" if interval.low > gate else "below" if interval.high < gate else ""
@@ -194,7 +194,7 @@ class _Looks:
         self.corridors.append(((gate - reach) * weight, (gate + reach) * weight))
         return replace(seen, interval=interval, verdict=verdict)
 
-    def _compared(self, seen: Evidence, bound: float) -> Evidence:
+    def _compared(self, seen: BatchEvidence, bound: float) -> BatchEvidence:
         reach, margin = bound / math.sqrt(seen.information), self.until.margin
         low, high = seen.estimate - reach, seen.estimate + reach
         verdict = "second" if low > 0 else "first" if high < 0 else ""
@@ -207,7 +207,7 @@ class _Looks:
         self.corridors.append((corridor[0] * weight, corridor[1] * weight))
         return replace(seen, interval=Interval(max(-1.0, low), min(1.0, high)), verdict=verdict)
 
-    def _final(self, seen: Evidence, parts: Sequence[float], total: float) -> Interval:
+    def _final(self, seen: BatchEvidence, parts: Sequence[float], total: float) -> Interval:
         """Return the interval after the stop: that of the look is wider, because it had to hold at all looks."""
         looks = [
             Increment(weight, part, *corridor)
@@ -228,15 +228,15 @@ class _Looks:
         return found
 
 
-def evidence(until: Until, strata: Strata, batches: Sequence[Batch]) -> Evidence:
+def evidence(until: Until, strata: Strata, batches: Sequence[Batch]) -> BatchEvidence:
     """Return what complete batches show, looked at after each of them; a pure function of the scores.
 
     Raises:
         ValueError: there is no batch.
     """
     if not batches:
-        raise ValueError("no batch to look at")
-    looks = _Looks(until, strata, [], [], [[] for _ in strata.weights], [], [], [])
+        raise ValueError("there is no batch")
+    looks = _Analyses(until, strata, [], [], [[] for _ in strata.weights], [], [], [])
     for batch in batches[:-1]:
         looks.add(batch)
     return looks.add(batches[-1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from viva.statistics.adaptive.evidence import Evidence, Strata
+from viva.statistics.adaptive.evidence import BatchEvidence, Strata
 from viva.statistics.adaptive.until import Aim, Until
 
 FIRST_RUNS = 24
@@ -24,7 +24,7 @@ def first_batch(strata: Strata) -> list[int]:
     return [max(1, math.ceil(FIRST_RUNS / strata.cases))] * len(strata.weights)
 
 
-def next_batch(until: Until, strata: Strata, seen: Evidence) -> list[int]:
+def next_batch(until: Until, strata: Strata, seen: BatchEvidence) -> list[int]:
     """Return the number of trials of each stratum in the next batch, at least 1 each.
 
     It depends on how scores vary and how much is known, never on whether the score is near the decision: so a batch
