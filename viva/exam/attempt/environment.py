@@ -71,5 +71,5 @@ async def environment_of(run: ExamRun, agent: LoadedAgent, workspace: Path) -> A
         given = case.agent_config
         config = {**(given or {}), OFFER: list(servers.config)} if servers.config else given
         app_dir = options.app_dir or case.app_dir
-        arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose)
+        arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose, agent.settings)
         yield RunEnvironment(case, arguments, log, servers)
