@@ -27,6 +27,7 @@ from viva.viewer.watched import WatchedJournal
 ROUNDS, RUNS = 100_000, 50_000
 FILTERS = ("score<1", 'agent~careful and rounds>1 and not case="case_1"', "status=unfinished or cost>0.5")
 PAGES = Path(__file__).parents[1] / "viva" / "viewer" / "pages"
+EXPORT_PAGES = PAGES.parent / "export" / "pages"
 SHARED = Path(__file__).parents[1] / "viva" / "reports" / "page" / "templates"
 _JUMP = "const i = document.querySelector('form.talk input'); i.value = {0}; i.dispatchEvent(new Event('change'))"
 
@@ -128,7 +129,7 @@ def _appended(browser: object, folder: Path, number: int) -> float:
 
 def figures() -> list[Figure]:
     """Measure the server's part on three journals, and the page on the one with a single long run."""
-    page = sum(each.stat().st_size for each in PAGES.iterdir())
+    page = sum(each.stat().st_size for folder in (PAGES, EXPORT_PAGES) for each in folder.iterdir())
     loaded = page + sum((SHARED / name).stat().st_size for name in ("page.css", "run_parts.js"))
     with tempfile.TemporaryDirectory() as temporary:
         one, many, runs = (Path(temporary) / name for name in ("one", "many", "runs"))

@@ -16,6 +16,8 @@ class OptionForm(Enum):
     """A path, perhaps with `#RUN-ID`."""
     OUTPUT = auto()
     """The path of a folder that is written."""
+    ANSWERS = auto()
+    """The path of a folder with answers of models, which are believed."""
     CASES = auto()
     """A path, or the name of a bundled case."""
     AGENT = auto()
@@ -38,6 +40,7 @@ _OF: Mapping[OptionForm, str] = {
     OptionForm.PATH: "apis app_dir label_files session_config",
     OptionForm.JOURNAL: "baseline changed_since failed_in labelled reference resume",
     OptionForm.OUTPUT: "out",
+    OptionForm.ANSWERS: "cache",
     OptionForm.CASES: "case paths",
     OptionForm.AGENT: "agent agents",
     OptionForm.PARTS: "evaluators match_arguments",

@@ -72,6 +72,8 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
             return f"permits --{name.replace('_', '-')}: commands and packages that its cases name"
         case OptionForm.CLUSTER:
             return None if value == "local" else f"sends its work to a Ray cluster ({name} {value})"
+        case OptionForm.ANSWERS:
+            return f"takes answers of the examiner's and the judges' models from {value}"
         case OptionForm.OUTPUT:
             inside = Path(os.path.realpath(folder / value)).is_relative_to(os.path.realpath(folder))
             return None if inside else f"writes its journal to {value}"

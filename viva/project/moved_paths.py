@@ -38,7 +38,7 @@ def _moved(form: OptionForm, value: Any, before: Path, now: Path) -> Any:
     if not isinstance(value, str) or form is OptionForm.PLAIN:
         return value
     match form:
-        case OptionForm.PATH | OptionForm.OUTPUT:
+        case OptionForm.PATH | OptionForm.OUTPUT | OptionForm.ANSWERS:
             return _path(value, before, now)
         case OptionForm.JOURNAL | OptionForm.CASES:
             return _existing(value, before, now)

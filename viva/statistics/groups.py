@@ -90,6 +90,8 @@ class Group:
     seconds_mean: float | None = None
     rounds: int = 0
     """Number of rounds, over all runs."""
+    cached_answers: int = 0
+    """Number of answers of models that were kept from before, over all runs; `usage` does not have them."""
     stops: Mapping[str, int] = field(default_factory=dict)
     """Stop reason to runs, over all runs."""
 
@@ -205,6 +207,7 @@ def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
         "seconds": seconds,
         "seconds_mean": seconds / runs if runs else None,
         "rounds": sum(cell.rounds for cell in cells),
+        "cached_answers": sum(cell.cached_answers for cell in cells),
         "stops": dict(stops),
     }
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from viva.exam.stored_runs import REQUEUE
 from viva.journal.errors import JournalError, no_journal
-from viva.journal.lines import FILE, HEAD, MOST_LINE, Damage, lines_at, parse, see_runs
+from viva.journal.lines import EXCHANGE, FILE, HEAD, MOST_LINE, Damage, lines_at, parse, see_runs
 from viva.journal.round_tally import number_of
 from viva.regular_files import open_plain
 
 NOWHERE = -1
 _REQUEUE = REQUEUE.encode()
+_EXCHANGE = EXCHANGE.encode()
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 
 
@@ -29,6 +30,8 @@ class RunPlaces:
     setting: int = NOWHERE
     transcript: int = NOWHERE
     record: int = NOWHERE
+    asked: int = NOWHERE
+    """What judges' models were asked and answered."""
     numbers: array[int] = field(default_factory=lambda: array("I"))
     """The numbers of the rounds, in ascending order."""
     rounds: array[int] = field(default_factory=lambda: array("q"))
@@ -128,6 +131,8 @@ class JournalPlaces:
             places.record, places.requeued = offset, False
         elif kind == _REQUEUE:
             places.requeued = True
+        elif kind == _EXCHANGE:
+            places.asked = offset
         else:
             return None
         return places

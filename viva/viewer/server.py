@@ -26,6 +26,7 @@ from viva.viewer.label_desk import LabelDesk
 from viva.viewer.pictures import picture
 from viva.viewer.routes import Routes
 from viva.viewer.watched import WatchedJournal
+from viva.viewer.wire import to_json
 
 LOCAL = "127.0.0.1"
 POLICY = (
@@ -200,7 +201,7 @@ class _Answering(BaseHTTPRequestHandler):
             changed = server.routes.changes(seen)
             for each in changed:
                 seen[each["n"]] = each["version"]
-            text = f"data: {json.dumps(changed)}\n\n" if changed else ": still here\n\n"
+            text = f"data: {to_json(changed)}\n\n" if changed else ": still here\n\n"
             self.wfile.write(text.encode())
             self.wfile.flush()
             count = server.follower.wait(count, HEARTBEAT)
@@ -227,8 +228,7 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = bool(left)  # it was cut meanwhile
 
     def _json(self, value: object, status: HTTPStatus = HTTPStatus.OK) -> None:
-        body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        self._send("application/json; charset=utf-8", body, status)
+        self._send("application/json; charset=utf-8", to_json(value).encode(), status)
 
     def _send(self, kind: str, body: bytes, status: HTTPStatus = HTTPStatus.OK) -> None:
         self.send_response(status)

@@ -150,6 +150,13 @@ class WatchedJournal:
         found = ConversationLines(str(self.folder), run, places.attempt, tuple(lines), tuple(judged), ended)
         return replace(decode_run(found, Damage()), gap=None)
 
+    def record(self, listed: ListedRun) -> RunRecord:
+        """Return the record of a run with its insights; for a run in progress, what its setting tells."""
+        for line in self._lines([listed.places.record]):
+            if (record := _record_in(self.folder, line)) is not None:
+                return record
+        return listed.record
+
     def _lines(self, offsets: list[int]) -> list[bytes]:
         return list(self.places.read([each for each in offsets if each != NOWHERE]))
 
@@ -177,12 +184,12 @@ class WatchedJournal:
         return replace(record, insights=(), setting=shared, usage=usage, metrics=None)
 
 
-_OF_VERDICTS = frozenset({"hit", "missed", "unsure", "point", "evaluator", "label", "reason"})
+OF_VERDICTS = frozenset({"hit", "missed", "unsure", "point", "evaluator", "label", "reason"})
 """The fields that a record without insights lacks."""
 
 
 def _needs_verdicts(expression: Expression) -> bool:
-    return any(each.name in _OF_VERDICTS for each in comparisons(expression))
+    return any(each.name in OF_VERDICTS for each in comparisons(expression))
 
 
 def _record_in(folder: Path, line: bytes) -> RunRecord | None:
