@@ -72,24 +72,40 @@ def start(*arguments: str | Path | float, cwd: Path, **options: Any) -> subproce
 
 def start_viva(*arguments: str | Path | float, **options: Any) -> subprocess.Popen[Any]:
     """Start the installed script with these options of Popen: warm, unless one of them requires a fresh process."""
+    return _started([VIVA, *map(str, arguments)], options)
+
+
+def _started(words: list[str | Path], options: dict[str, Any]) -> subprocess.Popen[Any]:
     kind = WarmViva if can_be_warm(options.get("env"), options) else subprocess.Popen
-    return kind([VIVA, *map(str, arguments)], **options)
+    return kind(words, **options)
 
 
-def run_viva(
-    *arguments: str | Path | float,
+def run_viva(*arguments: str | Path | float, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Do with `start_viva` what `subprocess.run` does with Popen."""
+    return _ended([VIVA, *map(str, arguments)], **options)
+
+
+def run_python(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a program that imports Viva, as `subprocess.run` does: a file, or a text after `-c`, and its arguments.
+
+    It may find modules of Viva imported already: what the program imports is no matter of its test.
+    """
+    return _ended([sys.executable, *words], **options)
+
+
+def _ended(
+    words: list[str | Path],
     timeout: float | None = None,
     input: str | bytes | None = None,  # noqa: A002, as subprocess.run calls it
     capture_output: bool = False,
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """Do with `start_viva` what `subprocess.run` does with Popen."""
     if input is not None:
         options["stdin"] = subprocess.PIPE
     if capture_output:
         options["stdout"] = options["stderr"] = subprocess.PIPE
-    with start_viva(*arguments, **options) as process:
+    with _started(words, options) as process:
         try:
             out, errors = process.communicate(input, timeout=timeout)
         except BaseException:

@@ -1,4 +1,7 @@
-"""The process from which `tests/warm/commands.py` forks: it imports what `viva` needs, and forks when it is asked."""
+"""The process from which `tests/warm/commands.py` forks: it imports what `viva` needs, and forks when it is asked.
+
+The forks are processes of `viva`, or of a Python program that imports it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import random
 import signal
 import sys
 import threading
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from forks import serve_forks  # the folder of this script is on the path
 
@@ -42,8 +45,12 @@ MODULES = (
 )
 
 
-def main() -> None:
-    """Import, and fork for each request. Return in the forked processes, which are what fresh ones would be."""
+def main() -> CodeType | None:
+    """Import, and fork for each request. Return in the forked processes, which are what fresh ones would be.
+
+    Returns:
+        The program that the process is to run; None for that of `viva`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
     for name in MODULES:
         importlib.import_module(name)
@@ -53,11 +60,24 @@ def main() -> None:
     fork = serve_forks(int(sys.argv[1]))
     random.seed()
     _open_streams()
-    sys.argv = fork.words
-    sys.path[0] = os.path.dirname(fork.words[0])
+    code = None
+    if fork.words[0] != sys.executable:
+        sys.argv = fork.words
+        sys.path[0] = os.path.dirname(sys.argv[0])
+    elif fork.words[1] == "-c":
+        sys.argv = ["-c", *fork.words[3:]]
+        sys.path[0] = ""
+        code = compile(fork.words[2], "<string>", "exec")
+    else:
+        sys.argv = fork.words[1:]
+        sys.path[0] = os.path.dirname(os.path.realpath(sys.argv[0]))
+        with open(sys.argv[0], "rb") as file:
+            code = compile(file.read(), sys.argv[0], "exec")
     script = ModuleType("__main__")
-    script.__file__ = fork.words[0]
+    if sys.argv[0] != "-c":
+        script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
+    return code
 
 
 def _open_streams() -> None:
@@ -78,7 +98,10 @@ def _open_streams() -> None:
 
 
 if __name__ == "__main__":
-    main()
-    from viva.cli.main import main as viva
+    program = main()
+    if program is not None:
+        exec(program, sys.modules["__main__"].__dict__)
+    else:
+        from viva.cli.main import main as viva
 
-    viva()
+        viva()

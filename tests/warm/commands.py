@@ -36,6 +36,10 @@ def _start_variables(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class WarmViva(WarmProcess):
-    """A process of the command `viva`; the first of its arguments is the path of the script."""
+    """A process of the command `viva`, or of a program that imports it.
+
+    The first of its arguments is the path of the script `viva`, or `sys.executable`, which `-c` and a text follow, or a
+    file.
+    """
 
     server = WarmServer([sys.executable, Path(__file__).with_name("command_server.py")])
