@@ -6,10 +6,11 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from viva.filters.fields import EXCLUDED, FAILED, FIELDS, PASSED, UNFINISHED, FilterContext, Value
-from viva.records.run_record import RunRecord
-from viva.records.transcript import NO_USAGE
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.transcript import NO_USAGE, StopReason
 from viva.statistics.scores import score_of, scored_passes
 
 _LARGEST_SHORT = 0xFFFF
@@ -85,6 +86,23 @@ _NOT_KEPT = frozenset(
 """Fields of which the values are derived from others, or are in the journal only."""
 _MADE_HERE = frozenset({"status", "cost", "tokens"})
 CASE_HASH = "case_hash"
+_OF_SETTINGS = ("examiner", "judge", "judge_model")
+"""Further parts of settings, by which tables group runs."""
+
+_SETTING = {
+    "case": "case",
+    "file": "case_file",
+    CASE_HASH: "case_hash",
+    "agent": "agent",
+    "version": "agent_version",
+    "persona": "persona",
+    "strategy": "strategy",
+    "suite": "suite",
+    "examiner": "examiner",
+    "judge": "judge",
+    "judge_model": "judge_model",
+}
+"""The columns that settings are made of again, and their names there."""
 
 
 class RunColumns:
@@ -95,8 +113,10 @@ class RunColumns:
         self._columns: dict[str, Column] = {
             name: NumberColumn() if name in _NUMBERS else DistinctColumn() for name in FIELDS if name not in _NOT_KEPT
         }
-        self._columns[CASE_HASH] = DistinctColumn()
+        for name in (CASE_HASH, *_OF_SETTINGS):
+            self._columns[name] = DistinctColumn()
         self._has_usage = DistinctColumn()
+        self._settings: dict[tuple[str, ...], Setting] = {}
         self._getters = [
             (name, FIELDS[name].get, FIELDS[name].of_result and name != "outcome", column)
             for name, column in self._columns.items()
@@ -123,6 +143,8 @@ class RunColumns:
         self._columns["tokens"].put(place, None if tokens is None else float(tokens))
         self._has_usage.put(place, usage.known)
         self._columns[CASE_HASH].put(place, record.setting.case_hash or None)
+        for name in _OF_SETTINGS:
+            self._columns[name].put(place, getattr(record.setting, name) or None)
 
     def _status(self, record: RunRecord) -> str:
         scored = score_of(record)
@@ -133,6 +155,42 @@ class RunColumns:
     def at(self, name: str, place: int) -> Value:
         """Return the value of a run in a field."""
         return self._columns[name].at(place)
+
+    def light_record(self, run: str, place: int) -> RunRecord:
+        """Return the record of a run as far as the columns hold it: without insights, usage and most of its setting.
+
+        Args:
+            run: Its id.
+            place: Its place.
+        """
+        value: dict[str, Any] = {name: column.at(place) for name, column in self._columns.items()}
+        setting = self._setting(*(value[name] or "" for name in _SETTING))
+        return RunRecord(
+            run,
+            setting.case,
+            setting.agent,
+            Outcome(value["outcome"] or UNFINISHED.value),
+            value["score"],
+            low=value["low"],
+            points=value["points"],
+            error=value["error"],
+            agent_version=value["version"],
+            trial=1 if value["trial"] is None else int(value["trial"]),
+            attempt=1 if value["attempt"] is None else int(value["attempt"]),
+            rounds=int(value["rounds"] or 0),
+            stop=None if value["stop"] is None else StopReason(value["stop"]),
+            tags=value["tag"] or (),
+            timing=Timing(started=value["started"] or 0.0, seconds=value["seconds"] or 0.0),
+            setting=setting,
+        )
+
+    def _setting(self, *parts: str) -> Setting:
+        found = self._settings.get(parts)
+        if found is None:
+            named: dict[str, Any] = dict(zip(_SETTING.values(), parts, strict=True))
+            named["agent_version"] = named["agent_version"] or None
+            found = self._settings[parts] = Setting(**named)
+        return found
 
     def known_cost(self, place: int) -> float | None:
         """Return the cost of a run as its row shows it; None if nothing was reported."""

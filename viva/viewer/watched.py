@@ -101,13 +101,18 @@ class ListedRun:
 
     @property
     def record(self) -> RunRecord:
-        """Return its record, whole, from the journal; for a run in progress, what its setting tells."""
-        return self.journal.record(self)
+        """Return its record as far as the columns hold it; for a run in progress, what its setting tells."""
+        return self.journal.columns.light_record(self.run, self.position)
+
+    @property
+    def whole_record(self) -> RunRecord:
+        """Return its record with its insights, from the journal; for a run in progress, what its setting tells."""
+        return self.journal.whole_record(self)
 
     @property
     def row(self) -> Row | None:
         """Return what a row shows of it, from the journal; None until it ends."""
-        record = self.journal.record(self)
+        record = self.whole_record
         return None if record.outcome == UNFINISHED else row_of(self.position, record, self.journal.threshold)
 
     def _value(self, name: str) -> Value:
@@ -264,7 +269,7 @@ class WatchedJournal:
         found = ConversationLines(str(self.folder), run, places.attempt, tuple(lines), tuple(judged), ended)
         return replace(decode_run(found, Damage()), gap=None)
 
-    def record(self, listed: ListedRun) -> RunRecord:
+    def whole_record(self, listed: ListedRun) -> RunRecord:
         """Return the record of a run with its insights; for a run in progress, what its setting tells."""
         places = listed.places
         for line in self._lines([places.record]):

@@ -116,7 +116,7 @@ class _ExportWriter:
             for each in some:
                 self.export.runs += 1
                 rows.append(row_view(each) | {"at": self._run(number, each, talk)})
-                record = each.record
+                record = each.whole_record
                 plain.append(values_of(record, context, verdicts=False))
                 judged.append(values_of(record, context, verdicts=True))
             found.append(
