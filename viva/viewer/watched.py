@@ -178,7 +178,9 @@ class WatchedJournal:
 
     def _light(self, record: RunRecord) -> RunRecord:
         setting = record.setting
-        key = (setting.case, setting.case_file, setting.case_hash, setting.agent, setting.persona, setting.strategy)
+        case = setting.case, setting.case_file, setting.case_hash
+        judged = setting.examiner, setting.judge, setting.judge_model, setting.agent_version
+        key = (*case, setting.agent, setting.persona, setting.strategy, *judged)
         shared = self._settings.setdefault(key, setting)
         usage = {"all": sum(record.usage.values(), NO_USAGE)}
         return replace(record, insights=(), setting=shared, usage=usage, metrics=None)

@@ -83,6 +83,7 @@ def shown(browser: Browser, address: str) -> str:
     """The words of a view, once they no longer change."""
     browser.open(address)
     browser.until("document.querySelector('main :is(a.row, .dot, .round, .versus-runs, meter)')")
+    browser.run("document.querySelectorAll('.live-only').forEach((node) => node.remove())")
     before, words = "", " "
     while before != words:
         before = words
