@@ -9,7 +9,7 @@ import contextlib
 import inspect
 import os
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
@@ -121,24 +121,36 @@ def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
         Setup: `wants`, with `of` and `offered`: the factory requires other arguments.
     """
     try:
-        parameters = _parameters(factory)
+        plain = isinstance(factory, (type, types.FunctionType))
+        named = _named(factory, *offered) if plain else _names(factory, offered)
     except (TypeError, ValueError):
         return {"task_description": offered["task_description"]}
+    return {name: value for name, value in offered.items() if name in named}
+
+
+@lru_cache(maxsize=256)
+def _named(factory: Any, *offered: str) -> set[str]:
+    """Return the same as `_names`, once for each factory: every run asks."""
+    return _names(factory, offered)
+
+
+def _names(factory: Any, offered: Collection[str]) -> set[str]:
+    parameters = _parameters(factory)
     named = {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
     if any(item.kind is item.VAR_KEYWORD for item in parameters):
-        named |= offered.keys() - {"workspace"}
+        named |= set(offered) - {"workspace"}
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     wanted = [item.name for item in parameters if item.default is item.empty and item.kind not in variable]
     unknown = [name for name in wanted if name not in offered or name not in named]
     if unknown:
         raise Setup(wants=unknown, of=str(getattr(factory, "__name__", repr(factory))), offered=list(offered))
-    return {name: value for name, value in offered.items() if name in named}
+    return named
 
 
 def takes_verbose(method: Callable[..., Any]) -> bool:
     """Return whether `get_reply_from_agent` has a `verbose` parameter, as in TaskWeaver."""
     try:
-        return any(item.name == "verbose" for item in _parameters(getattr(method, "__func__", method)))
+        return "verbose" in [item.name for item in _parameters(getattr(method, "__func__", method))]
     except (TypeError, ValueError):
         return False
 

@@ -79,7 +79,7 @@ async def examine(
     if run.fork is not None:
         setting = replace(setting, forked_from=run.fork.origin)
         run.append("setting", setting)
-    if agent_folder != workspace:
+    if agent_folder is not workspace and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
             setting = kept_setting
@@ -97,7 +97,7 @@ async def examine(
     timing = Timing(started, time.monotonic() - began)
     left = os.path.lexists(agent_folder)
     record = await judge_and_record(run, setting, transcript, agent_folder if left else None, timing)
-    if (left or agent_folder != workspace) and os.path.isdir(workspace):
+    if (left or (agent_folder is not workspace and agent_folder != workspace)) and os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:

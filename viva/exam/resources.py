@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.table import load_agent
@@ -35,6 +35,7 @@ from viva.exam.requirements.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.models.roles import NO_ROLE_LIMITS, RoleLimits, parse_role_limits
+from viva.records.run_record import Setting
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
@@ -66,6 +67,8 @@ class Resources:
     """The limits of models' answers that the user gave."""
     node: str | None = None
     """The name of the cluster's node on which the runs are conducted; None without a cluster."""
+    settings: dict[Any, tuple[Case, object, Setting]] = field(default_factory=dict, repr=False, compare=False)
+    """What the settings of trials have in common, with the case and the evaluators for which it was made."""
 
     def health(self, spec: str) -> AgentHealth:
         """Return the record of how the construction and the runs of an agent went so far."""

@@ -59,7 +59,7 @@ async def converse_with_agent(
         else:
             trouble = None
             try:
-                if session.workspace not in (None, workspace):
+                if session.workspace is not workspace and session.workspace not in (None, workspace):
                     folder = _resolved(session.workspace)
                 copy_data_files(case, folder)
                 if case.conversation and not await load_conversation(session, case.conversation):
