@@ -1,7 +1,7 @@
 """Reads settings, rounds and facts of stored conversations by native code, and makes dataclasses of what it read.
 
-msgspec makes a struct, and this a copy of it, in a fraction of the time in which pydantic makes a frozen dataclass. What is
-not of the strictest form is left to `codec`.
+msgspec makes a struct, of which these are copies, in a fraction of the time in which pydantic makes a frozen
+dataclass. What is not of the strictest form is left to `codec`.
 """
 
 from __future__ import annotations
