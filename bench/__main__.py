@@ -23,6 +23,7 @@ BENCHES = {
     "trajectories": "recorded traces read and evaluated without a model",
     "corrected": "corrected scores: coverage and bias",
     "flips": "flipped verdicts found, and false alarms",
+    "adaptive": "adaptive trials: wrong decisions, coverage, runs saved",
     "masks": "bounds over missing verdicts and runs",
     "conduct": "the examiner's conduct judged by code, for each round",
     "judge_cache": "share of a judge's input that a provider's cache can serve",

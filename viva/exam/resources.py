@@ -186,7 +186,7 @@ async def build_resources(
         SandboxError: the sandbox failed.
     """
     papers = [case for case in cases if case is not None]
-    loaded = {spec: given.agents.get(spec) or load_with(options, spec) for spec in agents}
+    loaded = {spec: given.agent(spec) or load_with(options, spec) for spec in agents}
     if (refused := untaken_conversation(papers, loaded.values())) is not None:
         raise SetupError(refused)
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
