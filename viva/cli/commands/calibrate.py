@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 
 from viva.cli import completion
-from viva.cli.decisive_accuracy import measure_decisive
 from viva.cli.judge_calibration import asks_models, judges_options, refuse_without_models, try_judges_on
+from viva.cli.labelling.decisive_accuracy import measure_decisive
 from viva.cli.labelling.journal_calibration import calibrate_journals, refuse_empty
 from viva.cli.labelling.reading import labels_of_text, read_label_text
 from viva.cli.options import given_options
