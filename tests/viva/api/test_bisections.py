@@ -44,8 +44,6 @@ async def test_the_round_is_found_and_a_repeated_call_makes_no_further_fork(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     failed = await viva.examine_async(CASE, SumsThatSlip, sandbox="process")
-    with pytest.raises(viva.SetupError, match="--agent SPEC"):
-        await viva.bisect_async(failed)
     found = await viva.bisect_async(failed, Sums, sandbox="process", out="forks")
     assert (found.finding, found.round, found.credible) == ("round", 3, (3,))
     assert (found.last_good, found.first_bad) == ("The sum is 3.", "The sum is 7.")
