@@ -96,7 +96,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
             if limit.expired():
                 raise TimeoutLeft from None
             raise
-    task = asyncio.ensure_future(work)
+    task = work if isinstance(work, asyncio.Future) else asyncio.ensure_future(work)
     if task.done():  # work that waits for nothing needs no timer
         await give_way()
         return _result(task)

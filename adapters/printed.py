@@ -8,11 +8,10 @@ starts itself, other processes, native code, `sys.stdout.buffer`, and loggers th
 
 from __future__ import annotations
 
-import contextlib
 import io
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -26,27 +25,32 @@ CUT = "[… the beginning is left out]\n"
 SHOWN = 1_000
 """Characters at the end of a stream that an error quotes."""
 STREAMS = ("stdout", "stderr")
+_noting = threading.Lock()
+"""Held while text is added; one for all runs, because most runs print nothing."""
 
 
 class Printed:
     """What was printed in one run."""
 
+    __slots__ = ("_cut", "_tails")
+
     def __init__(self) -> None:
-        self._tails = dict.fromkeys(STREAMS, "")
-        self._cut = dict.fromkeys(STREAMS, False)
-        self._lock = threading.Lock()
+        self._tails: dict[str, str] = {}
+        self._cut: dict[str, bool] = {}
 
     def note(self, stream: str, text: str) -> None:
         """Add what was written to a stream."""
-        with self._lock:
-            tail = self._tails[stream] + text[-2 * LIMIT :]
+        with _noting:
+            tail = self._tails.get(stream, "") + text[-2 * LIMIT :]
             if len(tail) > 2 * LIMIT or len(text) > 2 * LIMIT:  # not with every letter of a long text
                 tail, self._cut[stream] = tail[-LIMIT:], True
             self._tails[stream] = tail
 
     def texts(self) -> dict[str, str]:
         """Return the end of each stream to which something was written."""
-        return texts_of(self._tails, self._cut)
+        if not self._tails:
+            return {}
+        return texts_of({name: self._tails.get(name, "") for name in STREAMS}, self._cut)
 
 
 def texts_of(tails: Mapping[str, str], cut: Mapping[str, bool]) -> dict[str, str]:
@@ -72,17 +76,20 @@ def add_last_words(error: Exception, printed: Mapping[str, str]) -> None:
     error.args = (words,)
 
 
-@contextlib.contextmanager
-def keep_printed() -> Iterator[Printed]:
+class keep_printed:  # noqa: N801  # a context manager; a generator takes twice as long
     """Keep what is printed in this context, until the block ends."""
-    printed = Printed()
-    token = _CURRENT.set(printed)
-    _install()
-    try:
-        yield printed
-    finally:
+
+    __slots__ = ("_printed", "_token")
+
+    def __enter__(self) -> Printed:
+        self._printed = Printed()
+        self._token = _CURRENT.set(self._printed)
+        _install()
+        return self._printed
+
+    def __exit__(self, *_: object) -> None:
         _remove()
-        _CURRENT.reset(token)
+        _CURRENT.reset(self._token)
 
 
 class _Stream(io.TextIOBase):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
+from functools import lru_cache
+from types import CodeType, CoroutineType
 from typing import Any
 
 from viva.adapters.calls import IN_AGENT, guarded
@@ -32,23 +35,32 @@ def _make(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any] | Any,
     return kind(work, loop=loop, **options)
 
 
-def start_call(work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
+def start_call(work: Awaitable[Any], owner: object, *, never_waits: bool = False) -> asyncio.Future[Any]:
     """Start the work of an agent's call as a task, and run it until it waits for something for the first time.
 
-    Many agents never wait. Their tasks are done when this returns, without a pass of the event loop.
+    Many agents never wait. Their tasks are done when this returns, without a pass of the event loop. Where the code of
+    the agent's method has nothing to wait for, there is no task of its own either, but a future with the result.
 
     Args:
         work: What the agent's method returned.
         owner: Identifies the agent; what runs in this task may cancel it.
+        never_waits: Whether it is known that the work runs to its end at its first step.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, asyncio.BaseEventLoop) or "call_soon" in vars(loop):
         return _started(loop, work, owner)  # another library's loop, which may hand out first steps in its own way
+    if (never_waits or (type(work) is CoroutineType and _has_no_await(work.cr_code))) and not loop.get_debug():
+        return _passed(loop, work, owner)
+    return _begun(loop, lambda: _started(loop, work, owner))
+
+
+def _begun(loop: asyncio.BaseEventLoop, make: Callable[[], asyncio.Future[Any]]) -> asyncio.Future[Any]:
+    """Make a task, and take its first step."""
     # A task asks its loop once for its first step, while it is made. Python 3.12 can do this itself (`eager_start`).
     first = _FirstStep(loop)
     loop.call_soon = first  # type: ignore[method-assign,assignment]
     try:
-        task = _started(loop, work, owner)
+        task = make()
     finally:
         del loop.call_soon
     first.take()
@@ -93,3 +105,83 @@ class _FirstStep:
         finally:
             if caller is not None:
                 asyncio._enter_task(self._loop, caller)
+
+
+def never_waits(function: object) -> bool:
+    """Return whether something is a coroutine function that has nothing to await, as its interface may demand."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return isinstance(code, CodeType) and bool(code.co_flags & inspect.CO_COROUTINE) and _has_no_await(code)
+
+
+@lru_cache(maxsize=256)
+def _has_no_await(code: CodeType) -> bool:
+    """Return whether a coroutine of this code runs to its end at its first step."""
+    import dis  # here, because most commands call no agent
+
+    return _WAITS.isdisjoint(each.opname for each in dis.get_instructions(code))
+
+
+_WAITS = frozenset({"SEND", "YIELD_VALUE", "YIELD_FROM", "GET_AWAITABLE", "GET_ANEXT"})
+"""The instructions of `await`, `async for` and `async with`, in all versions of Python."""
+
+
+class _StandIn(OwnTask):
+    """The current task of calls that never wait, one after another: it is never done, and only notes a cancellation."""
+
+    was_cancelled = False
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Note that the call is to be cancelled, if the agent whose call it is asks."""
+        if self.owner is None or IN_AGENT.get() is not self.owner:
+            return False
+        self.was_cancelled = True
+        return True
+
+
+def _passed(loop: asyncio.BaseEventLoop, work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
+    """Run work that never waits, in a context of its own, as the loop runs the only step of a task."""
+    caller, stand_in = asyncio.current_task(loop), _stand_in_of(loop)
+    if caller is stand_in:  # a call within a call
+        return _begun(loop, lambda: _started(loop, work, owner))
+    done = loop.create_future()
+    stand_in.owner, stand_in.was_cancelled = owner, False
+    if caller is not None:
+        asyncio._leave_task(loop, caller)
+    asyncio._enter_task(loop, stand_in)
+    try:
+        copy_context().run((whole := guarded(work, owner)).send, None)
+        whole.close()
+        done.set_exception(RuntimeError("it waits, although its code has nothing to wait for"))
+    except StopIteration as end:
+        done.cancel() if stand_in.was_cancelled else done.set_result(end.value)
+    except (asyncio.CancelledError, GeneratorExit):
+        done.cancel()
+    except Exception as error:
+        done.set_exception(error)
+    finally:
+        stand_in.owner = None
+        asyncio._leave_task(loop, stand_in)
+        if caller is not None:
+            asyncio._enter_task(loop, caller)
+    return done
+
+
+def _stand_in_of(loop: asyncio.BaseEventLoop) -> _StandIn:
+    """Return the loop's stand-in, which waits for nothing until the loop is gone."""
+    found: _StandIn | None = vars(loop).get(_NAME)
+    if found is None:
+        waits = loop.create_future()
+
+        async def wait() -> None:
+            await waits
+
+        made: Any = _begun(loop, lambda: _StandIn(wait(), loop=loop))
+        # It is no work of anybody's: nobody waits for it, and nothing is lost when it goes.
+        asyncio._unregister_task(made)
+        made._log_destroy_pending = False
+        setattr(loop, _NAME, made)
+        found = made
+    return found
+
+
+_NAME = "_viva_stand_in"

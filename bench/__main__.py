@@ -24,6 +24,7 @@ BENCHES = {
     "corrected": "corrected scores: coverage and bias",
     "bisect": "planted faults found by forking, and how many forks that takes",
     "flips": "flipped verdicts found, and false alarms",
+    "adaptive": "adaptive trials: wrong decisions, coverage, runs saved",
     "masks": "bounds over missing verdicts and runs",
     "conduct": "the examiner's conduct judged by code, for each round",
     "judge_cache": "share of a judge's input that a provider's cache can serve",

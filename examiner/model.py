@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from viva.adapters.calls import describe
@@ -12,6 +11,7 @@ from viva.examiner.examiner import ExaminerError
 from viva.examiner.role import Role
 from viva.examiner.stop import STOP_KEYWORD, read_message
 from viva.models.autogen.agent import ConversingAgent
+from viva.models.marks import new_mark
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import render
@@ -48,7 +48,7 @@ class ModelExaminer:
         self._model = MeteredModel(model)
         self.name = model.name
         # Made for this conversation and never sent to the agent, so the agent cannot forge a text that contains it.
-        self._mark = secrets.token_hex(6)
+        self._mark = new_mark(6)
         prompt = render_prompt(role, self._mark)
         self._agent = ConversingAgent("examiner", self._model, prompt)
         self._notices: list[str] = []

@@ -11,6 +11,7 @@ from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
 from viva.judge.exchange.log import Topic, note_exchange
+from viva.models.marks import new_mark
 from viva.models.model import Completion, Model, ModelMessage, PictureFile
 from viva.records.fault import Fault
 
@@ -57,7 +58,7 @@ class Conversation(Generic[A]):
         self._form = form
         self._system = system
         self._said = Said(said)
-        self.mark = secrets.token_hex(4)
+        self.mark = new_mark(4)
         """The mark at the end of the question. It is random, so no verdict written beforehand can contain it."""
         self._messages: list[ModelMessage] = []
         """The questions that were answered, and their answers."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from viva.adapters.inside.raised import Home
 from viva.adapters.part_errors import describe_part, home_of_part, module_of, unwrapped
+from viva.adapters.tasks import never_waits
 from viva.errors import SetupError
 from viva.judge.signatures import (
     SHAPE,
@@ -51,6 +52,8 @@ class LoadedEvaluator:
     """The place of its code, so that the line of an exception can be found."""
     is_async: bool = False
     """Whether `evaluate` is a coroutine function; one that is not may still return something awaitable."""
+    never_waits: bool = False
+    """Whether `evaluate` is a coroutine function without anything to await."""
 
 
 def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> LoadedEvaluator:
@@ -86,6 +89,7 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
         instant=is_own(made) and getattr(made, "instant", False) is True,
         home=home_of_part(made),
         is_async=inspect.iscoroutinefunction(evaluate),
+        never_waits=never_waits(evaluate),
     )
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from viva.judge.quotes import Text
+from viva.models.marks import new_mark
 from viva.records.text import one_line, printable, storable
 from viva.records.transcript import LIVE, SERVERS, Step, Transcript
 
@@ -30,7 +30,7 @@ Part = tuple[str, str]
 
 def new_marker() -> str:
     """Return a random marker. It is drawn after the conversation has ended, so nobody in it can know it."""
-    return secrets.token_hex(8)
+    return new_mark(8)
 
 
 def visible(words: str) -> str:

@@ -67,10 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
         examples.load_soak()
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
-    # The key that signs plans is kept there: tests leave nothing in the user's own.
+    # The key that signs plans and scaled pictures are kept there: tests leave nothing in the user's own.
     state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+    os.environ["XDG_CACHE_HOME"] = state.name
     if "PYTEST_XDIST_WORKER" not in os.environ:
         _compile_viva()
 

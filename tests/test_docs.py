@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 import viva as viva_package
+from tests.viva.viva_command import run_python
 from viva.adapters.connectors.agent_file import read_agent_file
 from viva.adapters.connectors.table import file_connector, load_agent
 from viva.cases import Case, CaseError, load_case, load_cases, load_rubric
@@ -287,9 +288,7 @@ def test_the_programs_of_the_page_print_what_it_shows(name: str, imported: str, 
     environment["DOCKER_HOST"] = f"unix://{tmp_path}/no-daemon"
     for block in shown:
         for command, output in re.findall(r"^\$ python (\S+)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
-            done = subprocess.run(
-                [sys.executable, command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-            )
+            done = run_python(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, f"{block.location}: {done.stderr}"
             assert done.stdout == output, block.location
             written.discard(command)
@@ -476,6 +475,7 @@ def test_the_commands_of_the_workflow_have_these_options() -> None:
         "viva report",
         "viva report",
         "viva report",
+        "viva view",
         "viva compare",
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from viva.adapters.calls import IN_AGENT, within
-from viva.adapters.tasks import OwnTask, protect_tasks, start_call
+from viva.adapters.tasks import OwnTask, never_waits, protect_tasks, start_call
 
 OWNER = object()
 NOTE: ContextVar[str] = ContextVar("note", default="of Viva")
@@ -195,3 +195,34 @@ async def test_agents_that_never_wait_leave_the_loop_to_others() -> None:
     asyncio.get_running_loop().call_later(0.05, over.set)
     await asyncio.gather(converse(0), converse(1))
     assert min(rounds) > 1
+
+
+async def test_work_without_anything_to_wait_for_needs_no_task() -> None:
+    async def at_once() -> str:
+        return "done"
+
+    async def waits() -> str:
+        return await at_once()
+
+    assert never_waits(at_once)
+    assert not never_waits(waits)
+    assert not never_waits(asyncio.sleep)
+    assert not never_waits(print)
+    assert not isinstance(start_call(at_once(), OWNER), asyncio.Task)
+    assert isinstance(start_call(waits(), OWNER), asyncio.Task)
+
+
+async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own() -> None:
+    async def inner() -> Any:
+        return asyncio.current_task()
+
+    async def outer() -> list[Any]:
+        return [asyncio.current_task(), start_call(inner(), OWNER).result()]
+
+    first, second = await call(outer)
+    assert first is not second
+
+
+async def test_what_waits_although_it_was_said_not_to_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="it waits"):
+        start_call(asyncio.sleep(0), OWNER, never_waits=True).result()

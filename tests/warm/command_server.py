@@ -1,4 +1,7 @@
-"""The process from which `tests/warm/commands.py` forks: it imports what `viva` needs, and forks when it is asked."""
+"""The process from which `tests/warm/commands.py` forks: it imports what `viva` needs, and forks when it is asked.
+
+The forks are processes of `viva`, or of a Python program that imports it. The arguments are more modules to import.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import random
 import signal
 import sys
 import threading
-from types import ModuleType
+from collections.abc import Mapping
+from types import CodeType, ModuleType
 
 from forks import serve_forks  # the folder of this script is on the path
 
@@ -42,22 +46,50 @@ MODULES = (
 )
 
 
-def main() -> None:
-    """Import, and fork for each request. Return in the forked processes, which are what fresh ones would be."""
+def main() -> CodeType | None:
+    """Import, and fork for each request. Return in the forked processes, which are what fresh ones would be.
+
+    Returns:
+        The program that the process is to run; None for that of `viva`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
-    for name in MODULES:
+    for name in (*MODULES, *sys.argv[1:-1]):
         importlib.import_module(name)
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
-    fork = serve_forks(int(sys.argv[1]))
+    own_path = _path_of(os.environ)
+    fork = serve_forks(int(sys.argv[-1]))
     random.seed()
     _open_streams()
-    sys.argv = fork.words
-    sys.path[0] = os.path.dirname(fork.words[0])
+    code = None
+    if fork.words[0] != sys.executable:
+        sys.argv = fork.words
+        sys.path[0] = os.path.dirname(sys.argv[0])
+    elif fork.words[1] == "-c":
+        sys.argv = ["-c", *fork.words[3:]]
+        sys.path[0] = ""
+        code = compile(fork.words[2], "<string>", "exec")
+    elif fork.words[1] == "-m":
+        sys.argv = ["-m", *fork.words[3:]]
+        sys.path[0] = os.getcwd()
+        run = f"import runpy; runpy.run_module({fork.words[2]!r}, run_name='__main__', alter_sys=True)"
+        code = compile(run, "<string>", "exec")
+    else:
+        sys.argv = fork.words[1:]
+        sys.path[0] = os.path.dirname(os.path.realpath(sys.argv[0]))
+        with open(sys.argv[0], "rb") as file:
+            code = compile(file.read(), sys.argv[0], "exec")
+    sys.path[1:1] = [folder for folder in _path_of(fork.environment) if folder not in own_path]
     script = ModuleType("__main__")
-    script.__file__ = fork.words[0]
+    if sys.argv[0] not in ("-c", "-m"):
+        script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
+    return code
+
+
+def _path_of(environment: Mapping[str, str]) -> list[str]:
+    return [os.path.abspath(folder) for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
 
 
 def _open_streams() -> None:
@@ -78,7 +110,10 @@ def _open_streams() -> None:
 
 
 if __name__ == "__main__":
-    main()
-    from viva.cli.main import main as viva
+    program = main()
+    if program is not None:
+        exec(program, sys.modules["__main__"].__dict__)
+    else:
+        from viva.cli.main import main as viva
 
-    viva()
+        viva()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from viva.judge.answers import Said
+from viva.models.marks import new_mark
 from viva.records.run_record import RunRecord
 from viva.records.text import counted, one_line
 from viva.records.transcript import Transcript
@@ -136,8 +136,8 @@ def make_digest(
         lines.append(line)
         shown.append(run.name)
     text = "\n".join(lines)
-    marker = f"=== {secrets.token_hex(8)} ==="
-    return Digest(words, text or "(No run fits.)", tuple(shown), marker, secrets.token_hex(4))
+    marker = f"=== {new_mark(8)} ==="
+    return Digest(words, text or "(No run fits.)", tuple(shown), marker, new_mark(4))
 
 
 def _from_both_ends(runs: list[KnownRun]) -> list[KnownRun]:

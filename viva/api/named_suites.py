@@ -27,7 +27,7 @@ KEYWORDS = {
     **{
         name: name
         for name in (
-            *("trials", "names", "tags", "sinks", "out", "evaluators", "threshold", "max_cost", "max_tokens"),
+            *("vary", "trials", "names", "tags", "sinks", "out", "evaluators", "threshold", "max_cost", "max_tokens"),
             *("engine", "ray_address", "ray_workers", *sorted(ALL)),
         )
     },

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from viva.adapters.connectors.settings import varied_texts
 from viva.api.arguments import Amount, Count, Share, checked
 from viva.api.asked import options_from
 from viva.api.blocking import blocking
@@ -38,6 +39,7 @@ async def run_suite_async(
     cases: CaseLike | Iterable[CaseLike],
     agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLike],
     *,
+    vary: Mapping[str, Iterable[object]] | str | Iterable[str] = (),
     trials: Count = 1,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
     sinks: str | Sink | Iterable[str | Sink] = (),
@@ -62,6 +64,8 @@ async def run_suite_async(
         cases: Cases, paths of cases or of folders of cases, or names of bundled cases; one or several.
         agents: SPECs, VirtualUser classes, or functions that return an object with their methods; one or several, or a
             mapping with their names in records.
+        vary: The values of settings of the agents, by name, as in `{"temperature": [0, 0.7]}`; or texts as `--vary`
+            takes them. Each agent is tested with each combination.
         trials: Number of runs for each case and agent.
         evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
         sinks: They also receive completed runs; Viva closes them.
@@ -103,6 +107,7 @@ async def run_suite_async(
         command="suite",
         paths=paths,
         agents=specs,
+        vary=varied_texts(vary),
         trials=trials,
         names=(names,) if isinstance(names, str) else tuple(names),
         tags=(tags,) if isinstance(tags, str) else tuple(tags),

@@ -116,7 +116,7 @@ async def _in_time(
     if evaluator.own:
         return await _evaluate(evaluator, transcript, context)
     began = time.monotonic()
-    judging = start_call(_evaluate(evaluator, transcript, context), evaluator)
+    judging = start_call(_evaluate(evaluator, transcript, context), evaluator, never_waits=evaluator.never_waits)
     try:
         found: tuple[Insight, ...] = await within(seconds, judging)
         return found

@@ -27,6 +27,7 @@ from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.judge.exam.kinds import EXAM
 from viva.judge.exchange.log import ExchangeLog, noting_exchanges
+from viva.models.cache.scope import current_scope
 from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.run_record import RunRecord, Setting, Timing
@@ -78,7 +79,7 @@ async def examine(
     if run.fork is not None:
         setting = replace(setting, forked_from=run.fork.origin)
         run.append("setting", setting)
-    if agent_folder != workspace:
+    if agent_folder is not workspace and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
             setting = kept_setting
@@ -96,7 +97,7 @@ async def examine(
     timing = Timing(started, time.monotonic() - began)
     left = os.path.lexists(agent_folder)
     record = await judge_and_record(run, setting, transcript, agent_folder if left else None, timing)
-    if (left or agent_folder != workspace) and os.path.isdir(workspace):
+    if (left or (agent_folder is not workspace and agent_folder != workspace)) and os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
@@ -163,6 +164,8 @@ async def judge_and_record(
         insights = with_earlier(insights, run.earlier, run.header.id)
     timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
+    if run.resources.options.cache is not None:
+        record = changed(record, cached_answers=current_scope().from_cache)
     asked = [] if exchanges is None else kept_exchanges(exchanges, transcript, run.journal)
     events = [*(("insight", insight) for insight in insights), *asked, ("run", record)]
     run.journal.append_all(run.header.id, run.header.attempt, events)

@@ -144,7 +144,7 @@ def _of_model(spec: str, options: Options, cases: Sequence[Case], *, prefers_scr
     from viva.models.factory import make_model
 
     limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
-    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
+    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices), cache=options.cache)
     # Imported here, because only a model requires AutoGen, and after the mistakes that are known without it.
     from viva.examiner.model import PROMPT, ModelExaminer
     from viva.examiner.role import refuse_unknown_names, role_of

@@ -134,6 +134,14 @@ class Options:
         metavar="[ROLE=]SECONDS",
         default_words="VIVA_MODEL_SECONDS, else 300",
     )
+    cache: str | None = option(
+        None,
+        "--cache",
+        Part.JUDGE,
+        "Keep the answers of the examiner's and the judges' models in this folder, and do not ask the same twice.",
+        metavar="FOLDER",
+        may_change=True,
+    )
     level: str | None = option(
         None,
         "--level",

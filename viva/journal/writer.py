@@ -17,11 +17,12 @@ from viva.journal.line_checksum import seal
 from viva.journal.lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
 from viva.journal.long_texts import Keep, shorten
 from viva.records.codec import encode, loads, prepare
+from viva.records.copies import make_quickly
 from viva.records.quick.lines import prepare_lines, write_line
-from viva.records.run_record import RunRecord, Setting
+from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.text import slug
 from viva.records.transcript import Round, Transcript
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, Verdict
 
 LINE_LIMIT = 256 * 1024
 """Maximum size of a line in bytes; the texts and steps of a longer line are shortened one by one."""
@@ -163,6 +164,7 @@ class Journal:
         # Built now rather than between the rounds of many conversations, all of which would have to wait.
         prepare(Setting, Round, Transcript, Insight, RunRecord)
         prepare_lines()
+        make_quickly(Setting, Round, Transcript, Insight, Verdict, RunRecord, Timing)
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
         """Append one event.

@@ -51,7 +51,7 @@ async def review_cases(linted: Sequence[LintedCase], spec: str, options: Options
     Raises:
         SetupError: the model cannot be used at all.
     """
-    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
+    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices), cache=options.cache)
     limited = parse_role_limits(options.max_output_tokens, options.model_seconds).limited(model, "exam")
     try:
         for found in await asyncio.gather(*(_review(each, limited) for each in linted), return_exceptions=True):

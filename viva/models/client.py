@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
@@ -18,6 +18,9 @@ from viva.models.retry import RetryPolicy, call_seconds, cannot_change, status_o
 from viva.records.redact import Keys
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import is_model
+
+if TYPE_CHECKING:
+    from viva.models.cache.answers import AnswerCache
 
 MODEL_CALLS = 64
 """Default of the maximum number of concurrent calls to one provider."""
@@ -47,6 +50,8 @@ class ModelClient:
         calls: int = MODEL_CALLS,
         prices: Prices = LISTED,
         hint: str = "",
+        identity: str = "",
+        cache: AnswerCache | None = None,
     ) -> None:
         """Args:
         provider: Makes one attempt.
@@ -55,6 +60,8 @@ class ModelClient:
         calls: Maximum number of concurrent calls.
         prices: The prices that the user gave.
         hint: Where the key and the address are set, in words.
+        identity: What tells the model from others whose answers are kept; empty for its name.
+        cache: Where answers are kept; None if they are not.
         """
         # A verdict by "code" is a check's: the name of a model is never one of those that stand for no model.
         self.name = provider.name if is_model(provider.name) else f"model {provider.name}"
@@ -64,6 +71,8 @@ class ModelClient:
         self._seconds = seconds or call_seconds()
         self._slots = asyncio.Semaphore(calls)
         self._hint = hint
+        self._identity = identity or provider.name
+        self._cache = cache
         self._answered = False
         self._structured = provider.features.structured
         self._ignored = False
@@ -104,7 +113,18 @@ class ModelClient:
             ModelError: the provider failed after retries, or refused, or did not answer within the limit.
             ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
             PlanError: the provider has never answered, and refuses the key, the model or the address.
+            SetupError: an answer cannot be kept.
         """
+        if self._cache is None:
+            return await self._limited(messages, schema, limits)
+        return await self._cache.answer(
+            self._identity, messages, schema, limits, lambda: self._limited(messages, schema, limits)
+        )
+
+    async def _limited(
+        self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None, limits: CallLimits
+    ) -> Completion:
+        """Ask within the time that is given."""
         call = _Call(self, messages, limits)
         try:
             if limits.seconds is None:

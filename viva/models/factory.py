@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -29,7 +30,12 @@ __all__ = ["ModelClient", "make_model"]
 
 
 def make_model(
-    spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS, prices: Prices = LISTED
+    spec: str,
+    *,
+    policy: RetryPolicy | None = None,
+    calls: int = MODEL_CALLS,
+    prices: Prices = LISTED,
+    cache: str | Path | None = None,
 ) -> ModelClient:
     """Make a model client.
 
@@ -39,9 +45,10 @@ def make_model(
         policy: Replaces the default retry policy.
         calls: Maximum number of concurrent calls.
         prices: The prices that the user gave.
+        cache: Folder in which answers are kept; None to ask each question.
 
     Raises:
-        SetupError: the SPEC, the key or the file is invalid.
+        SetupError: the SPEC, the key or the file is invalid, or the folder cannot be used.
     """
     kind, colon, name = spec.partition(":")
     if kind == "openai" and colon and name:
@@ -55,7 +62,28 @@ def make_model(
         raise SetupError(
             f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
         )
-    return ModelClient(provider, policy, seconds=seconds, calls=calls, prices=prices, hint=hint)
+    kept = None
+    if cache is not None:
+        from viva.models.cache.answers import open_cache
+
+        kept = open_cache(cache)
+    return ModelClient(
+        provider,
+        policy,
+        seconds=seconds,
+        calls=calls,
+        prices=prices,
+        hint=hint,
+        identity=identity(spec) if kept is not None else "",
+        cache=kept,
+    )
+
+
+def identity(spec: str) -> str:
+    """Return what tells a model from others: its name and address, or the digest of its file."""
+    if spec.startswith("openai:"):
+        return f"{spec} at {os.environ.get(ADDRESS) or 'the default address'}"
+    return f"file {hashlib.sha256(Path(spec).read_bytes()).hexdigest()}"
 
 
 def _openai(name: str, seconds: float) -> AutoGenModel:

@@ -21,6 +21,7 @@ from viva.journal.history import JournalHistory
 from viva.journal.writer import Journal, observed_run_id
 from viva.judge.loaded_evaluator import parameters_of_all
 from viva.judge.registry import find_evaluators
+from viva.models.cache.scope import answers_of
 from viva.observe.eval_harness import CompletedRun
 from viva.observe.options import LOG, EvalOptions
 from viva.recordings.events.collector import EvalCollector
@@ -132,7 +133,8 @@ class Observer:
         exam = await self._exam(run.header)
         setting = _judged_by(setting, exam)
         exam.append("setting", setting)
-        record = await judge_and_record(exam, setting, transcript, None, timing)
+        with answers_of(run.header.id):
+            record = await judge_and_record(exam, setting, transcript, None, timing)
         await asyncio.to_thread(self._journal.sync)
         return transcript, record
 

@@ -16,10 +16,14 @@ class OptionForm(Enum):
     """A path, perhaps with `#RUN-ID`."""
     OUTPUT = auto()
     """The path of a folder that is written."""
+    ANSWERS = auto()
+    """The path of a folder with answers of models, which are believed."""
     CASES = auto()
     """A path, or the name of a bundled case."""
     AGENT = auto()
     """An agent's SPEC."""
+    VARIED = auto()
+    """`NAME=VALUE,VALUE…`; a value may be the path of a text."""
     PARTS = auto()
     """The names of installed parts, or import strings."""
     SINK = auto()
@@ -38,8 +42,10 @@ _OF: Mapping[OptionForm, str] = {
     OptionForm.PATH: "apis app_dir label_files session_config",
     OptionForm.JOURNAL: "baseline changed_since failed_in labelled reference resume",
     OptionForm.OUTPUT: "out",
+    OptionForm.ANSWERS: "cache",
     OptionForm.CASES: "case paths",
     OptionForm.AGENT: "agent agents",
+    OptionForm.VARIED: "vary",
     OptionForm.PARTS: "evaluators match_arguments",
     OptionForm.SINK: "sinks",
     OptionForm.MODEL: "backup_model exam_review examiner_model judge_model model",

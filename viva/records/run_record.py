@@ -102,6 +102,8 @@ class Setting:
     """Maximum number of votes of each model on one scoring point."""
     suite: str = ""
     """The suite of `viva.yaml` of which this is a run, by name; empty if of none."""
+    cache: str = ""
+    """The folder from which answers of models were taken, as given; empty if each question was asked."""
     threshold: float | None = None
     """The `threshold` of the case by which the run was judged; None if it has none, and the report's applies."""
 
@@ -160,6 +162,8 @@ class RunRecord:
     metrics: Metrics | None = None
     """The metrics of an observed session; None if there are none."""
     setting: Setting = NO_SETTING
+    cached_answers: int = 0
+    """Number of answers of the examiner's and the judges' models that were kept from before, and cost nothing."""
 
 
 def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:

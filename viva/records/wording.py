@@ -123,6 +123,12 @@ def cost_words(usage: Usage) -> str:
     return f"cost {UNKNOWN}" if cost is None else f"${cost:.4f}"
 
 
+def cached_words(answers: int) -> str:
+    """Return how many answers of models were not asked for again."""
+    taken = "was taken from the cache, and is" if answers == 1 else "were taken from the cache, and are"
+    return f"{counted(answers, 'answer')} {taken} not in these figures"
+
+
 def usage_words(usage: Usage) -> str:
     """Return tokens and cost in words; `tokens and cost unknown` if not reported."""
     return f"{tokens_words(usage)}, {cost_words(usage)}" if usage.known else f"tokens and cost {UNKNOWN}"

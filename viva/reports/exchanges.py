@@ -8,6 +8,7 @@ from typing import Any
 from viva.journal.reader import StoredRun
 from viva.records.exchange.exchanges import Exchange, PictureName
 from viva.records.text import one_line
+from viva.records.verdict import Insight, is_model
 from viva.records.wording import SCORING_POINTS
 from viva.statistics.scores import primary_insight
 
@@ -32,6 +33,30 @@ def chosen_exchanges(exchanges: Sequence[Exchange], stored: StoredRun, what: str
         or [each for each in exchanges if each.evaluator == what]
         or [each for each in exchanges if each.subject == what]
     )
+
+
+def exchanges_behind(exchanges: Sequence[Exchange], insights: Sequence[Insight], run: str) -> list[list[Exchange]]:
+    """Return the exchanges that led to each verdict of the insights, in the order of the verdicts.
+
+    Where one answer led to several verdicts, it is behind the first of them.
+
+    Args:
+        exchanges: Those of one run.
+        insights: The insights of the run.
+        run: The run's id.
+    """
+    by_topic: dict[tuple[str, str, str], list[Exchange]] = {}
+    for each in exchanges:
+        by_topic.setdefault((each.evaluator, each.subject or run, each.criterion), []).append(each)
+    behind: list[list[Exchange]] = []
+    for insight in insights:
+        for verdict in insight.verdicts:
+            own = (insight.evaluator, verdict.subject, verdict.criterion)
+            shared = (insight.evaluator, verdict.subject, insight.evaluator)
+            by_model = any(is_model(judge) for judge in (verdict.by, *(v.judge for v in verdict.votes)))
+            found = by_topic.pop(own, []) or (by_topic.pop(shared, []) if by_model else [])
+            behind.append(found)
+    return behind
 
 
 def listed_topics(names: Iterable[str]) -> str:

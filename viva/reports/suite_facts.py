@@ -11,7 +11,7 @@ from rich.text import Text
 from viva.judge.trajectory import SKIPPED
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
-from viva.records.wording import UNSAFE, counted, usage_words
+from viva.records.wording import UNSAFE, cached_words, counted, usage_words
 from viva.reports.facts import threshold_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
@@ -59,6 +59,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     if any(group.too_few for group in (*figures.agents, *figures.tags)):
         table.add_row("too few", Text(f"intervals need at least {FEWEST_CASES} cases"))
     table.add_row("usage", Text(usage_words(sum(suite.usage.values(), NO_USAGE))))
+    if suite.cached_answers:
+        table.add_row("", Text(cached_words(suite.cached_answers)))
     if words := _uneven(figures, labels):
         table.add_row("trials", Text(words, style="yellow"))
     for held in figures.held[:MOST_HELD]:

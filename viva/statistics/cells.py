@@ -22,8 +22,8 @@ class Cell:
 
     # fmt: off
     __slots__ = (
-        "_usage", "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops",
-        "tags", "thresholds", "trials",
+        "_usage", "agent", "broke_off", "cached_answers", "case", "excluded", "highs", "lows", "rounds", "scores",
+        "seconds", "stops", "tags", "thresholds", "trials",
     )
     # fmt: on
 
@@ -40,6 +40,7 @@ class Cell:
         self.stops: dict[str, int] = {}
         self._usage: dict[str, UsageSum] = {}
         self.rounds = 0
+        self.cached_answers = 0
         self.seconds = 0.0
 
     def add(self, record: RunRecord, evaluator: str | None = None) -> None:
@@ -68,6 +69,7 @@ class Cell:
             found.add(used)
         self.seconds += record.timing.seconds
         self.rounds += record.rounds
+        self.cached_answers += record.cached_answers
 
     @property
     def usage(self) -> dict[str, Usage]:

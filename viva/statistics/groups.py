@@ -17,9 +17,9 @@ from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import Interval, mean_interval, wilson
 from viva.statistics.pass_k import mean_pass_k
 
-Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy"]
+Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy", "setting"]
 """What runs are put together by: `case` and `cell` are of one case; `agent`, `tag`, `cell`, `persona` and `strategy` of
-one agent."""
+one agent; `setting` of one agent with one value of a setting, whatever its other settings are."""
 
 FEWEST_CASES = 5
 """Minimum number of cases of an interval; fewer, whatever they show, do not generalize to other cases."""
@@ -90,6 +90,8 @@ class Group:
     seconds_mean: float | None = None
     rounds: int = 0
     """Number of rounds, over all runs."""
+    cached_answers: int = 0
+    """Number of answers of models that were kept from before, over all runs; `usage` does not have them."""
     stops: Mapping[str, int] = field(default_factory=dict)
     """Stop reason to runs, over all runs."""
 
@@ -205,6 +207,7 @@ def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
         "seconds": seconds,
         "seconds_mean": seconds / runs if runs else None,
         "rounds": sum(cell.rounds for cell in cells),
+        "cached_answers": sum(cell.cached_answers for cell in cells),
         "stops": dict(stops),
     }
 

@@ -31,14 +31,15 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interv
         n: Independent trials.
         confidence: Of the interval, two-sided.
     """
-    if n <= 0:
-        return Interval(0.0, 1.0)
-    z = _z(confidence)
-    p = successes / n
+    return wilson_at(successes / n, n, _z(confidence)) if n > 0 else Interval(0.0, 1.0)
+
+
+def wilson_at(p: float, n: float, z: float) -> Interval:
+    """Return the Wilson score interval of a proportion that was seen, z standard errors wide on each side; n > 0."""
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(max(0.0, p * (1 - p)) / n + z * z / (4 * n * n))
-    low = 0.0 if successes <= 0 else min(p, max(0.0, middle - half))
-    high = 1.0 if successes >= n else max(p, min(1.0, middle + half))
+    low = 0.0 if p <= 0 else min(p, max(0.0, middle - half))
+    high = 1.0 if p >= 1 else max(p, min(1.0, middle + half))
     return Interval(low, high)
 
 

@@ -69,6 +69,8 @@ class SuiteRequest(Request):
     """Case folders, folders of cases, or names of bundled cases."""
     agents: tuple[str, ...] = ()
     """SPECs; empty means the bundled careful agent."""
+    vary: tuple[str, ...] = ()
+    """Settings of the agents that are varied, as `--vary` takes them."""
     trials: int = 1
     names: tuple[str, ...] = ()
     """Shell patterns; a case is included if its name matches one. Empty means all."""
@@ -94,7 +96,8 @@ class SuiteRequest(Request):
             for path, full in zip(self.paths, joined, strict=True)
         ]
         return {
-            "cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags,
+            "cases": paths, "agents": self.agents, "vary": self.vary, "trials": self.trials,
+            "names": self.names, "tags": self.tags,
             "filters": self.only_by,
         }  # fmt: skip
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from viva.adapters.contract import AgentArguments
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.attempt.exam_run import ExamRun, setting_for
@@ -31,11 +32,13 @@ from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.reader import StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
+from viva.models.cache.scope import AnswerScope, answers_of
 from viva.models.prices import price
-from viva.records.copies import changed
+from viva.records.copies import changed, make_quickly
+from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
-from viva.records.transcript import NO_USAGE, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Reply, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
@@ -65,6 +68,8 @@ class Worker:
         cases: The cases of the plan; other cases are read from the journals of their conversations.
         journal: The journal to which the runs are written.
         """
+        # Made many times for each run.
+        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
@@ -93,8 +98,13 @@ class Worker:
             JournalError: the journal cannot be written.
             asyncio.CancelledError: the job was stopped.
         """
+        with answers_of(job.header.id) as answers:
+            return await self._do(job, subscribers, answers)
+
+    async def _do(self, job: Job, subscribers: Subscribers, answers: AnswerScope) -> Done:
         if job.action is Action.JUDGE:
             done = await self._judge(job, subscribers)
+            _forget_useless(answers, done)
             await subscribers.on_end(done.header, done.record, done.transcript)
             return done
         agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
@@ -128,6 +138,7 @@ class Worker:
                 done = _failed(run or self._run(job, header), _own_fault(error))
             # The cost of each attempt counts, whether or not another attempt follows.
             spent += done.spent
+            _forget_useless(answers, done)
             if number >= self.resources.options.attempts or not _was_no_exam(done):
                 break
             earlier = (*earlier, *unfair_attempts(done.record))
@@ -211,6 +222,7 @@ class Worker:
             case_file=setting.case_file or (str(run.case.file) if run.case is not None else ""),
             threshold=None if run.case is None else run.case.threshold,
             workspace=workspace,
+            cache=self.resources.options.cache or "",
             judge=judge.kind,
             **judge.named_models,
             evaluators=tuple(each.name for each in run.evaluators),
@@ -329,6 +341,12 @@ def refuse_unknown_prices(resources: Resources) -> None:
             f"--max-cost cannot be applied, because the price of {', '.join(unknown)} is not known; use --max-tokens. "
             "--price gives the price of a model that examines or judges."
         )
+
+
+def _forget_useless(answers: AnswerScope, done: Done) -> None:
+    """Forget the kept answers of an attempt without a result: kept, they would make each further attempt fail alike."""
+    if done.record.outcome in (Outcome.EXAMINER_ERROR, Outcome.JUDGE_ERROR):
+        answers.forget()
 
 
 def _was_no_exam(done: Done) -> bool:

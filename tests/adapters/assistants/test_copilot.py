@@ -8,6 +8,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ from viva.adapters.inside.frameworks.copilot import READ
 from viva.errors import AgentError, AgentTimeout
 from viva.recordings.events.copilot import _READERS
 
-pytest.importorskip("copilot")
+# The SDK takes two seconds to import, in every process that collects these tests: the agents of the tests import it.
+if find_spec("copilot") is None:
+    pytest.skip("the package github-copilot-sdk is not installed", allow_module_level=True)
 # The SDK does not close the pipes of a process that has ended; they are closed with its objects.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 

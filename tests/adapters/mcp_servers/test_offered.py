@@ -69,7 +69,7 @@ async def gone(pid: int) -> bool:
 
 
 async def test_real_clients_call_by_url_and_by_command_in_old_and_new_protocol(tmp_path: Path) -> None:
-    async with offered(tmp_path / "case") as (made, log):
+    async with offered(tmp_path / "case", server(args=["sdk"])) as (made, log):
         for mode in ("legacy", "auto"):
             for how in ways(made):
                 result = await called(how, "book_room", mode, day="Monday")
@@ -91,7 +91,7 @@ async def test_real_clients_call_by_url_and_by_command_in_old_and_new_protocol(t
 
 
 async def test_a_tools_error_is_recorded_as_the_agent_sees_it(tmp_path: Path) -> None:
-    async with offered(tmp_path / "case") as (made, log):
+    async with offered(tmp_path / "case", server(args=["sdk"])) as (made, log):
         assert (await called(made.config[0]["url"], "refuse")).is_error
         assert (await called(made.config[0]["url"], "no_such_tool")).is_error
         refused, unknown = await log.take()
@@ -150,7 +150,7 @@ async def test_a_server_may_be_a_command(tmp_path: Path) -> None:
 async def test_a_server_that_does_not_start_is_no_fault_of_the_agent(
     word: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream, "START_SECONDS", 8.0)
+    monkeypatch.setattr(upstream, "START_SECONDS", 8.0 if word == "die" else 1.0)
     with pytest.raises(SetupError, match=said) as raised:
         async with offered(tmp_path / "case", server(args=word.split())):
             pytest.fail("it started")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import viva
 from tests.viva.api.conftest import AsyncParrot, CaseMaker, Length, Parrot
+from tests.viva.viva_command import run_python, run_viva
 
 
 def test_an_exam_in_plain_code(write_case: CaseMaker) -> None:
@@ -180,11 +179,11 @@ def test_a_class_of_a_script_is_named_as_the_command_line_finds_it(write_case: C
         "        return message\n\n\nif __name__ == '__main__':\n"
         "    viva.run_suite('exam', Parrot, sandbox='process', out='out')\n"
     )
-    subprocess.run([sys.executable, script.name], cwd=tmp_path, check=True)
+    run_python(script.name, cwd=tmp_path, check=True)
     (run,) = viva.read_journal(tmp_path / "out")
     assert run.setting.agent == "script.py:Parrot"
-    resumed = [Path(sys.executable).with_name("viva"), "suite", "--resume", "out", "--fresh", "--quiet"]
-    done = subprocess.run(resumed, cwd=tmp_path, capture_output=True, text=True)
+    resumed = ("suite", "--resume", "out", "--fresh", "--quiet")
+    done = run_viva(*resumed, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (again,) = viva.read_journal(tmp_path / "out")
     assert (again.id, again.attempt) == (run.id, 2)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
-from tests.viva.viva_command import start
+from tests.viva.viva_command import run_python, start
 
 SUPERVISED = "before Viva had ended its work"
 CAN_DO_THAT = "in the same process can do that"
@@ -235,9 +235,7 @@ def test_a_signal_between_the_steps_of_the_start_and_the_end_leaves_no_traceback
 ) -> None:
     more = ("--sandbox", "process", "--quiet") if command[0] == "suite" else ()
     script = AT_THE_MOMENT.format(owner=owner, name=name, when=when, how=int(how), command=(*command, *more))
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_python("-c", script, cwd=desk.folder, capture_output=True, text=True, timeout=60)
     # 0 where the signal found the work ended, or where this command does not come by this moment.
     assert done.returncode in (0, 130), done.stderr
     assert "Traceback" not in done.stderr

@@ -141,6 +141,33 @@ def test_the_usual_records_are_written_quickly_and_to_the_byte_as_the_codec_does
     assert write_line(record) == encode(record)
 
 
+def test_the_settings_of_trials_are_written_as_each_alone_would_be() -> None:
+    for trial, workspace in ((1, "workspaces/a"), (20, 'workspaces/"b" \u0000é'), (3, "workspaces/a")):
+        for setting in (
+            Setting(case="c", agent="a", workspace=workspace, trial=trial, versions={"python": "3.11"}),
+            Setting(case="c", agent="a", workspace=workspace, trial=trial, suite="s", prompts={"workspace": "trial"}),
+        ):
+            assert write_line(setting) == encode(setting)
+    assert write_line(Setting(case="c", agent="a", workspace="\ud800", trial=1)) is None
+
+
+def test_a_record_is_written_around_the_lines_of_its_setting_and_its_insights() -> None:
+    setting = Setting(case="c", agent="a", workspace="workspaces/r", trial=1)
+    insights = (
+        Insight("one", "r", Label.HIT, 1.0, verdicts=(Verdict("r", "p", Label.HIT, 1.0, reason=',"usage":{'),)),
+        Insight("two", "r", "label", None, usage=USED),
+    )
+    usage = {"target": NO_USAGE, "judge": USED}
+    record = RunRecord(
+        "r", "c", "a", Outcome.SCORED, 1.0, insights=insights, usage=usage, timing=Timing(1.7e9), setting=setting
+    )
+    for part in (setting, *insights):
+        write_line(part)
+    written = write_line(dataclasses.replace(record, error=',"usage":{'))
+    assert written == encode(dataclasses.replace(record, error=',"usage":{'))
+    assert decode_json(RunRecord, write_line(record) or b"") == decode_json(RunRecord, encode(record))
+
+
 class Raises:
     """An object that cannot be written, read or shown."""
 

@@ -36,6 +36,7 @@ from viva.records.wording import counted
 @single_option("max_output_tokens")
 @single_option("model_seconds")
 @single_option("model_calls")
+@single_option("cache")
 @single_option("sandbox")
 @single_option("allow_source_dependencies")
 @single_option("allow_pre_command")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +13,10 @@ from viva.cli.labelling.raters import user_name
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.journal.paths import RUNS
-from viva.records.text import printable
+from viva.records.text import counted, printable
+
+if TYPE_CHECKING:
+    from viva.viewer.watched import WatchedJournal
 
 
 @click.command("view")
@@ -35,6 +40,13 @@ from viva.records.text import printable
     metavar="FILE",
     help="Label scoring points there, as `viva label` does, into this file.",
 )
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write the page with these journals as static files, for a browser without Viva, and end. An earlier export "
+    "there is replaced.",
+)
 @click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
 @report_user_errors
 def command(
@@ -44,6 +56,7 @@ def command(
     threshold: float,
     rater: str | None,
     labels: Path | None,
+    export: Path | None,
     no_open: bool,
 ) -> None:
     """Show journals in the browser. Suites in progress are shown live.
@@ -59,13 +72,14 @@ def command(
         fail("viva view: --rater is empty; name who labels and comments.")
     folders = find_journals([Path(path) for path in paths] or [RUNS])
     journals = [WatchedJournal(folder, threshold) for folder in folders]
+    if export is not None:
+        _export(journals, export, serves=bool(port or labels or host != LOCAL))
+        return
     try:
         server = Viewer(journals, host, port, rater=reader, labels=labels)
     except OSError as error:
         fail(f"viva view: cannot listen on {printable(host)}:{port}: {error.strerror}. Choose another --port.")
     with server:
-        for place in range(len(journals)):
-            server.follower.look(place)
         server.follower.start()
         click.echo(f"{server.address}")
         if host != LOCAL:
@@ -79,3 +93,17 @@ def command(
             server.serve_forever(poll_interval=0.2)
         finally:
             server.follower.stop()
+
+
+def _export(journals: Sequence[WatchedJournal], folder: Path, *, serves: bool) -> None:
+    from viva.viewer.export.exporting import write_export
+
+    if serves:
+        fail("viva view: --export starts no server; leave out --port, --host and --labels.")
+    for journal in journals:
+        journal.follow()
+    made = write_export(journals, folder)
+    told = f"{counted(made.runs, 'run')} and {counted(made.rounds, 'round')} written"
+    click.echo(f"{printable(str(folder / 'index.html'))}: {told}")
+    if made.left_out:
+        click.echo(f"note: {counted(made.left_out, 'file')} of agents left out because of the size", err=True)

@@ -61,7 +61,7 @@ async def converse_with_agent(
         else:
             trouble = None
             try:
-                if session.workspace not in (None, workspace):
+                if session.workspace is not workspace and session.workspace not in (None, workspace):
                     folder = _resolved(session.workspace)
                 copy_data_files(case, folder)
                 states = not run.resources.options.no_states

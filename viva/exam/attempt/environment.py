@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +51,9 @@ class RunEnvironment:
         )
 
 
-@asynccontextmanager
-async def environment_of(run: ExamRun, agent: LoadedAgent, workspace: Path) -> AsyncIterator[RunEnvironment]:
+def environment_of(
+    run: ExamRun, agent: LoadedAgent, workspace: Path
+) -> contextlib.AbstractAsyncContextManager[RunEnvironment]:
     """Run the case's `pre_command` and start its MCP servers; they end with the context.
 
     Args:
@@ -63,13 +64,26 @@ async def environment_of(run: ExamRun, agent: LoadedAgent, workspace: Path) -> A
     Raises:
         SetupError: a command failed, or a server did not start; nothing has been said to the agent.
     """
-    case, options = run.case, run.resources.options
+    case = run.case
     assert case is not None
-    await run_pre_commands(case, agent.python, options.pre_command_seconds)
+    if case.pre_command or case.mcp:
+        return _prepared(run, agent, case, workspace)
+    return contextlib.nullcontext(_environment(run, agent, case, workspace, EnvironmentLog(), OfferedServers()))
+
+
+@contextlib.asynccontextmanager
+async def _prepared(run: ExamRun, agent: LoadedAgent, case: Case, workspace: Path) -> AsyncIterator[RunEnvironment]:
+    await run_pre_commands(case, agent.python, run.resources.options.pre_command_seconds)
     log = EnvironmentLog()
     async with servers_of(case, log) as servers:
-        given = case.agent_config
-        config = {**(given or {}), OFFER: list(servers.config)} if servers.config else given
-        app_dir = options.app_dir or case.app_dir
-        arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose)
-        yield RunEnvironment(case, arguments, log, servers)
+        yield _environment(run, agent, case, workspace, log, servers)
+
+
+def _environment(
+    run: ExamRun, agent: LoadedAgent, case: Case, workspace: Path, log: EnvironmentLog, servers: OfferedServers
+) -> RunEnvironment:
+    given = case.agent_config
+    config = {**(given or {}), OFFER: list(servers.config)} if servers.config else given
+    app_dir = run.resources.options.app_dir or case.app_dir
+    arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose, agent.settings)
+    return RunEnvironment(case, arguments, log, servers)

@@ -13,6 +13,7 @@ from viva.exam.subscribers import RunHeader
 from viva.exam.versions import versions, viva_version
 from viva.journal.writer import JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
+from viva.records.copies import changed
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Setting
 
@@ -45,8 +46,28 @@ class ExamRun:
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:
     """Return the setting of a run, before its first message."""
-    case, resources = run.case, run.resources
+    case, header, sandbox = run.case, run.header, run.resources.judge.sandbox
     assert case is not None
+    # All trials have the same but for this, and making it takes as long as a round.
+    facts = None if sandbox is None else (sandbox.name, sandbox.isolates)
+    who = header.agent, header.persona, header.strategy, header.requeued, header.suite, header.agent_version
+    key, known = (id(case), id(run.evaluators), who, facts), run.resources.settings
+    found = known.get(key)
+    if found is None or found[0] is not case or found[1] is not run.evaluators:
+        if len(known) >= MOST_SETTINGS:
+            known.clear()
+        found = known[key] = case, run.evaluators, _setting_of_all(run, case)
+    setting = changed(found[2], workspace=workspace, trial=header.trial)
+    return setting if run.fork is None else changed(setting, forked_from=run.fork.origin)
+
+
+MOST_SETTINGS = 256
+"""Maximum number of settings that are kept for further trials."""
+
+
+def _setting_of_all(run: ExamRun, case: Case) -> Setting:
+    """Return what the settings of all trials of a case have."""
+    resources = run.resources
     agent = resources.agents.get(run.header.agent)
     limits, judge = resources.limits(case), resources.judge
     persona, strategy = resources.played_by(case, run.header.persona, run.header.strategy)
@@ -61,7 +82,6 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_of(case),
-        forked_from={} if run.fork is None else run.fork.origin,
         persona=persona,
         strategy=strategy,
         judge=judge.kind,
@@ -74,12 +94,11 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         check_memory_mb=resources.options.check_memory_mb,
         max_output_tokens=dict(resources.role_limits.output_tokens),
         model_seconds=dict(resources.role_limits.seconds),
+        cache=resources.options.cache or "",
         threshold=case.threshold,
         max_rounds=limits.max_rounds,
         reply_seconds=limits.reply_seconds,
         run_seconds=limits.run_seconds,
-        workspace=workspace,
-        trial=run.header.trial,
         requeued=run.header.requeued,
         suite=run.header.suite,
         agent_version=run.header.agent_version,

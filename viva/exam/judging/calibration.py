@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements, TriedPoint, judge_set
 from viva.judge.calibration.sets import LabelledSet
-from viva.models.factory import ADDRESS, make_model
+from viva.models.factory import identity, make_model
 from viva.models.prices import LISTED, Prices
 from viva.models.roles import NO_ROLE_LIMITS, RoleLimits
 from viva.statistics.agreement.judges import JudgeFigures, judge_figures
@@ -58,10 +55,3 @@ async def try_judges(
     finally:
         for model in models:
             await model.close()
-
-
-def identity(spec: str) -> str:
-    """Return what tells a model from others: its name and address, or the digest of its file."""
-    if spec.startswith("openai:"):
-        return f"{spec} at {os.environ.get(ADDRESS) or 'the default address'}"
-    return f"file {hashlib.sha256(Path(spec).read_bytes()).hexdigest()}"

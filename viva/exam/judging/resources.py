@@ -136,12 +136,12 @@ async def build_judge(
         def client(name: str) -> ModelClient:
             if examiner_model is not None and name == (options.examiner_model or options.model):
                 return examiner_model
-            return make_model(name, calls=options.model_calls, prices=prices)
+            return make_model(name, calls=options.model_calls, prices=prices, cache=options.cache)
 
         jury = tuple(client(each) for each in specs_of_models)
         model = jury[0]
         if options.backup_model:
-            backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
+            backup = make_model(options.backup_model, calls=options.model_calls, prices=prices, cache=options.cache)
     review = _review_model(options, model, examiner_model, prices) if implied or judges_exams else None
     sandbox: Sandbox | None = None
     notices: list[str] = []
@@ -213,7 +213,7 @@ def _review_model(
         return examiner
     from viva.models.factory import make_model
 
-    return make_model(spec, calls=options.model_calls, prices=prices)
+    return make_model(spec, calls=options.model_calls, prices=prices, cache=options.cache)
 
 
 def _offered(

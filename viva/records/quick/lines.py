@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
+from viva.records.copies import changed
 from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, NO_USAGE, Metrics, Round, SubAgentShare, Transcript, Usage
@@ -29,18 +31,86 @@ def write_line(value: object) -> bytes | None:
     form_of = _FORMS.get(type(value))
     if form_of is None:
         return None
+    if (known := _lines.get(id(value))) is not None and known[0] is value:
+        return known[1]
     try:
+        if (in_parts := _IN_PARTS.get(type(value))) is not None and (line := in_parts(value)) is not None:
+            return line
         # A struct is made of any object with its attributes, so it is the form's function that looks at the classes.
         form = form_of(value)
-        return None if form is None else _write(msgspec.convert(value, form, from_attributes=True))
+        return None if form is None else _written(value, _write(msgspec.convert(value, form, from_attributes=True)))
     except Exception:  # the value may be anyone's: other types, lone surrogates, objects that raise
         return None
+
+
+_lines: dict[int, tuple[object, bytes]] = {}
+"""The lines of the settings and insights that were written last, by the id of the object: each is written twice, in an
+event of its own and in the record of its run."""
+MOST_LINES, LONGEST_LINE = 256, 16 * 1024
+"""Maximum number of these lines, and of the bytes of one."""
+
+
+def _written(value: object, line: bytes) -> bytes:
+    """Remember the line of a setting or an insight, and return it."""
+    if type(value) in _TWICE and len(line) <= LONGEST_LINE:
+        if len(_lines) >= MOST_LINES:
+            _lines.clear()
+        _lines[id(value)] = value, line
+    return line
+
+
+def _setting_in_parts(setting: Setting) -> bytes | None:
+    """Write a setting that has what another one had, except for workspace and trial; None if it must be encoded."""
+    if type(setting.workspace) is not str or type(setting.trial) is not int:
+        return None
+    key, same = (setting.case, setting.agent, setting.persona, setting.strategy), _same_of_setting(setting)
+    known = _settings.get(key)
+    if known is None or known[0] != same:
+        marked = changed(setting, workspace=_MARK, trial=_MARK_TRIAL)
+        line = _write(msgspec.convert(marked, _form(Setting), from_attributes=True))
+        parts = [part for half in line.split(_write(_MARK)) for part in half.split(b"%d" % _MARK_TRIAL)]
+        if len(_settings) >= MOST_LINES:
+            _settings.clear()
+        known = _settings[key] = same, parts
+    if len(known[1]) != 3:
+        return None
+    first, second, third = known[1]
+    return _written(setting, b"%b%b%b%d%b" % (first, _write(setting.workspace), second, setting.trial, third))
+
+
+_MARK, _MARK_TRIAL = "\0workspace", 9_876_543_210_987
+"""What stands for the workspace and the trial in the line of which the parts are made."""
+_settings: dict[tuple[str, str, str, str], tuple[tuple[Any, ...], list[bytes]]] = {}
+"""What the last setting of an agent's runs of a case had, and the line around workspace and trial."""
+_same_of_setting = attrgetter(
+    *(field.name for field in dataclasses.fields(Setting) if field.name not in ("workspace", "trial"))
+)
+
+
+def _record_in_parts(record: RunRecord) -> bytes | None:
+    """Write a record around the lines of its setting and insights; None if it must be encoded as a whole."""
+    if type(record.insights) is not tuple or type(record.setting) is not Setting or not _is_sound(record):
+        return None
+    lines = [write_line(each) if type(each) is Insight else None for each in record.insights]
+    setting = write_line(record.setting)
+    if setting is None or not lines or None in lines:
+        return None
+    rest = _write(msgspec.convert(record, _form(RunRecord, _PARTS), from_attributes=True))
+    # Inside of a text, quotes are escaped, so this is the first key of its name; usage follows the insights.
+    before, usage, after = rest.partition(b',"usage":{')
+    if not usage:
+        return None
+    insights = b",".join(lines)  # type: ignore[arg-type]
+    return b'%b,"insights":[%b]%b%b,"setting":%b}' % (before, insights, usage, after[:-1], setting)
+
+
+_PARTS = ("insights", "setting")
 
 
 def prepare_lines() -> None:
     """Make the structs of the usual records in advance, which takes a millisecond."""
     usual: tuple[tuple[type, tuple[str, ...]], ...] = ((Round, _USAGES), (Insight, _USAGE), (RunRecord, _USAGE))
-    for kind, left_out in (*usual, (Setting, ()), (Transcript, ())):
+    for kind, left_out in (*usual, (RunRecord, _PARTS), (Setting, ()), (Transcript, ())):
         _form(kind, left_out)
 
 
@@ -68,12 +138,15 @@ def _form_of_transcript(transcript: Transcript) -> Any:
     return _form(Transcript) if _are_all(Usage, tuple(transcript.usage.values())) else None
 
 
-def _form_of_record(record: RunRecord) -> Any:
+def _is_sound(record: RunRecord) -> bool:
+    """Return whether a record is of the strictest form, apart from its insights and its setting."""
     if _is_unknown(record.outcome) or _is_unknown(record.stop) or type(record.metrics) not in _METRICS:
-        return None
-    if type(record.timing) is not Timing or type(record.setting) is not Setting:
-        return None
-    if not _are_all(Usage, tuple(record.usage.values())) or not _are_all(Insight, record.insights):
+        return False
+    return type(record.timing) is Timing and _are_all(Usage, tuple(record.usage.values()))
+
+
+def _form_of_record(record: RunRecord) -> Any:
+    if not _is_sound(record) or type(record.setting) is not Setting or not _are_all(Insight, record.insights):
         return None
     if any(_form_of_insight(each) is None for each in record.insights):
         return None
@@ -90,7 +163,7 @@ def _form_of_setting(setting: Setting) -> Any:
 
 def _are_all(kind: type, items: object) -> bool:
     # Not an iterator, which could be read only once.
-    return type(items) is tuple and all(type(each) is kind for each in items)
+    return type(items) is tuple and {kind}.issuperset(map(type, items))
 
 
 def _is_unknown(value: Any) -> bool:
@@ -107,6 +180,8 @@ _FORMS: dict[type, Callable[[Any], Any]] = {
     RunRecord: _form_of_record,
     Setting: _form_of_setting,
 }
+_IN_PARTS: dict[type, Callable[[Any], bytes | None]] = {Setting: _setting_in_parts, RunRecord: _record_in_parts}
+_TWICE = frozenset({Setting, Insight})
 
 
 @cache
@@ -129,6 +204,9 @@ def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
     if kind is Transcript:
         empty = {"rounds": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
         return _struct(kind, usage=dict[str, _usage()], metrics=_metrics() | None, **empty)  # type: ignore[misc]
+    if kind is RunRecord and left_out == _PARTS:
+        parts = {"usage": dict[str, _usage()], "timing": _struct(Timing), "metrics": _metrics() | None}  # type: ignore[misc]
+        return _struct(kind, left_out, **parts)
     if kind is RunRecord:
         return _struct(
             kind,

@@ -18,6 +18,7 @@ from viva.records.transcript import Round, Step, StepKind, Transcript, Usage
 from viva.records.verdict import Verdict
 from viva.records.wording import (
     IN_PROCESS,
+    cached_words,
     cost_words,
     counted,
     judge_words,
@@ -113,6 +114,8 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     )
     for line in record_usage_lines(record):
         fact("tokens", line)
+    if record.cached_answers:
+        fact("", cached_words(record.cached_answers))
     fact("journal", str(journal))
     return table
 

@@ -10,7 +10,8 @@ from viva.exam.judging.exchanges import NotReadable, exchanges_of
 from viva.journal.reader import StoredRun
 from viva.records.exchange.exchanges import Exchange
 from viva.records.text import one_line, printable
-from viva.records.verdict import Insight, is_model
+from viva.records.verdict import Insight
+from viva.reports.exchanges import exchanges_behind
 
 MOST_ANSWERS = 12
 """Maximum number of answers behind one verdict; the first ones and the last are shown."""
@@ -29,22 +30,17 @@ def asked_views(stored: StoredRun, insights: Sequence[Insight]) -> list[dict[str
         read = exchanges_of(stored)
     except NotReadable:
         return []
-    by_topic: dict[tuple[str, str, str], list[Exchange]] = {}
-    for each in read.exchanges:
-        by_topic.setdefault((each.evaluator, each.subject or stored.id, each.criterion), []).append(each)
+    if not read.exchanges and not read.note():
+        return []
     views: list[dict[str, Any] | None] = []
     left = MOST_SHOWN
-    for insight in insights if by_topic or read.note() else ():
-        for verdict in insight.verdicts:
-            own = (insight.evaluator, verdict.subject, verdict.criterion)
-            shared = (insight.evaluator, verdict.subject, insight.evaluator)
-            by_model = any(is_model(judge) for judge in (verdict.by, *(v.judge for v in verdict.votes)))
-            found = by_topic.pop(own, None) or (by_topic.pop(shared, None) if by_model else None)
-            view = _view(found) if found and left > 0 else None
-            if not views and (note := read.note()):
-                view = {**(view or _no_view(verdict.criterion)), "note": f"Of what the judge was asked, {note}."}
-            left -= sum(len(answer) for *_, answer in view["answers"]) if view else 0
-            views.append(view)
+    verdicts = [verdict for insight in insights for verdict in insight.verdicts]
+    for verdict, found in zip(verdicts, exchanges_behind(read.exchanges, insights, stored.id), strict=True):
+        view = _view(found) if found and left > 0 else None
+        if not views and (note := read.note()):
+            view = {**(view or _no_view(verdict.criterion)), "note": f"Of what the judge was asked, {note}."}
+        left -= sum(len(answer) for *_, answer in view["answers"]) if view else 0
+        views.append(view)
     return views
 
 

@@ -1,6 +1,6 @@
 // Runs of one case side by side, aligned by round.
 
-import { ask } from "./api.js";
+import { ask, pictureAddress } from "./api.js";
 import { address } from "./address.js";
 
 const STEP = 20;
@@ -25,6 +25,7 @@ export class Beside {
   async refresh() {
     const { el, state, parts } = this;
     const runs = await Promise.all(this.ids.map((id) => ask(`${state.journal}/run`, { id, first: 0, most: this.shown })));
+    for (const data of runs) data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(state.journal, image)));
     const nodes = runs.map((data) => {
       const row = data.row;
       const points = data.verdicts.map((verdict) => el("li", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
@@ -39,7 +40,6 @@ export class Beside {
         const round = data.rounds[place];
         const cell = el("div", { class: "cell" });
         if (round) {
-          data.images = data.images.map((image) => (image.startsWith("data:") || image.startsWith(state.journal + "/") ? image : `${state.journal}/${image}`));
           const node = parts.roundOf(data, round);
           node.removeAttribute("id");
           cell.append(node);

@@ -1,6 +1,6 @@
 // Labels: one scoring point after the other, blind to what the judge said until a label is given.
 
-import { ask, send } from "./api.js";
+import { ask, pictureAddress, send } from "./api.js";
 import { address } from "./address.js";
 import { Rounds } from "./rounds.js";
 
@@ -42,7 +42,7 @@ export class Label {
     this.run = found.point.run;
     this.talk.replaceChildren();
     const blind = (data) => ({ ...data, verdicts: [], rounds: data.rounds.map(withoutMarks),
-      images: data.images.map((image) => (image.startsWith("data:") ? image : `${this.state.journal}/${image}`)), full: {} });
+      images: data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.state.journal, image))), full: {} });
     const data = await ask(`${this.state.journal}/run`, { id: this.run, first: 0, most: Rounds.CHUNK });
     if (data.paper.task) this.talk.append(el("details", { class: "task", open: true }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, data.paper.task)));
     this.rounds = new Rounds(this.talk, { ...this.state, id: this.run }, this.parts, blind);

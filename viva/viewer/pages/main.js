@@ -42,7 +42,7 @@ const drawBar = () => {
   const ended = here.runs - (here.counts.running || 0);
   const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${number.toLocaleString("en")} ${name}`));
   const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
-  document.getElementById("status").replaceChildren(...[el("span", { class: "state " + here.state }, here.state), bar,
+  document.getElementById("status").replaceChildren(...[here.note ? el("span", { class: "note" }, here.note) : el("span", { class: "state " + here.state }, here.state), bar,
     here.planned ? el("span", {}, `${ended.toLocaleString("en")} of ${here.planned.toLocaleString("en")} runs`) : null, ...parts,
     here.damage ? el("span", { class: "remark" }, here.damage) : null, here.problem ? el("span", { class: "remark", role: "alert" }, here.problem) : null].filter((node) => node));
 };

@@ -1,6 +1,6 @@
 // One run: facts, verdicts, and its rounds, of which only those near the screen are in the page.
 
-import { ask, send } from "./api.js";
+import { ask, fileLink, live, pictureAddress, send } from "./api.js";
 import { address, go } from "./address.js";
 import { Rounds } from "./rounds.js";
 
@@ -17,9 +17,8 @@ export class Run {
     this.ready = this.refresh(true);
   }
 
-  // A picture of the journal is loaded when it is looked at, and is whole.
   adapt(data) {
-    data.images = data.images.map((image) => (image.startsWith("data:") ? image : `${this.state.journal}/${image}`));
+    data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.state.journal, image)));
     data.full = Object.fromEntries(data.images.map((image, place) => [place, image]));
     return data;
   }
@@ -64,7 +63,7 @@ export class Run {
     this.open = new Set(Array.from(this.head.querySelectorAll("details[data-fold][open]"), (node) => node.dataset.fold));
     if (!this.shown && data.paper.task && data.paper.task.length < 700) this.open.add("task");
     this.shown = true;
-    const file = (name, size) => el("a", { href: `${this.state.journal}/file?${new URLSearchParams({ id: this.state.id, path: name })}`, download: true }, name, " ", el("small", {}, size));
+    const file = (name, size) => fileLink(this.parts, this.state.journal, this.state.id, name, [name, " ", el("small", {}, size)]);
     const jump = el("input", { type: "number", min: 1, max: data.last || 1, "aria-label": "Go to round", placeholder: "round" });
     jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
     const words = el("input", { type: "search", placeholder: "words in this run", "aria-label": "Find in this run" });
@@ -118,7 +117,8 @@ export class Run {
         text.value = problem.textContent = "";
       } catch (error) { problem.textContent = error.message; }
     });
-    this.comments.append(el("h2", {}, "Comments"), list, el("div", { class: "filters" }, text, round, save), problem);
+    const form = live ? el("div", { class: "filters" }, text, round, save) : el("p", { class: "note" }, "An export is read-only; comments are added with viva view.");
+    this.comments.append(el("h2", {}, "Comments"), list, form, problem);
     for (const each of await ask(`${this.state.journal}/comments`, { id: this.state.id })) add(each);
   }
 }

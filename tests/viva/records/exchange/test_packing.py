@@ -6,6 +6,7 @@ import base64
 import json
 import secrets
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -115,7 +116,14 @@ def test_a_missing_file_and_a_newer_form_are_named() -> None:
 
 
 def forged(data: object) -> KeptExchanges:
-    content = base64.b85encode(zlib.compress(json.dumps(data).encode(), 9)).decode()
+    return packed(json.dumps(data).encode())
+
+
+def packed(data: bytes) -> KeptExchanges:
+    return as_kept(base64.b85encode(zlib.compress(data, 1)).decode())
+
+
+def as_kept(content: str) -> KeptExchanges:
     return KeptExchanges(form=1, calls=1, digest="0" * 16, content=content)
 
 
@@ -123,26 +131,27 @@ DOUBLING = [["x" * 1000], *({"like": n, "head": 1000 * 2**n, "tail": 1000 * 2**n
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "make",
     [
-        forged({"texts": DOUBLING, "calls": []}),
-        forged({"texts": [[[0, 1, "x" * 1_000_000]] for _ in range(100)], "calls": []}),
-        forged({"texts": [[[0, 10**9, ""]]], "calls": []}),
-        forged({"texts": [[[-1, 1, ""]]], "calls": []}),
-        forged({"texts": [0], "calls": []}),
-        forged({"texts": [], "calls": [["e", "s", "c", "j", 1, [["user", 7]], None, ""]]}),
-        forged({"texts": [], "calls": [["e", "s", "c", "j", "1", [], None, ""]]}),
-        forged([]),
-        forged({"texts": [[]] * 1_100_000, "calls": []}),
-        forged({"texts": {}, "calls": [1]}),
-        KeptExchanges(form=1, calls=1, digest="", content="not base 85: \x00"),
-        KeptExchanges(form=1, calls=1, digest="", content=base64.b85encode(zlib.compress(b" " * 10**8, 9)).decode()),
-        KeptExchanges(form=1, calls=1, digest="", content=base64.b85encode(b"plain").decode()),
+        lambda: forged({"texts": DOUBLING, "calls": []}),
+        lambda: forged({"texts": [[[0, 1, "x" * 1_000_000]] for _ in range(100)], "calls": []}),
+        lambda: forged({"texts": [[[0, 10**9, ""]]], "calls": []}),
+        lambda: forged({"texts": [[[-1, 1, ""]]], "calls": []}),
+        lambda: forged({"texts": [0], "calls": []}),
+        lambda: forged({"texts": [], "calls": [["e", "s", "c", "j", 1, [["user", 7]], None, ""]]}),
+        lambda: forged({"texts": [], "calls": [["e", "s", "c", "j", "1", [], None, ""]]}),
+        lambda: forged([]),
+        lambda: forged({"texts": [[]] * 1_100_000, "calls": []}),
+        lambda: forged({"texts": {}, "calls": [1]}),
+        lambda: as_kept("not base 85: \x00"),
+        lambda: packed(b" " * 10**8),
+        lambda: as_kept(base64.b85encode(b"plain").decode()),
     ],
 )
-def test_what_a_stranger_forged_is_refused_before_it_takes_memory(kept: KeptExchanges) -> None:
+def test_what_a_stranger_forged_is_refused_before_it_takes_memory(make: Callable[[], KeptExchanges]) -> None:
+    made = make()
     with pytest.raises(ValueError):  # noqa: PT011 - any words will do
-        unpack(kept, ["a line of the conversation"], lambda _: None)
+        unpack(made, ["a line of the conversation"], lambda _: None)
 
 
 def test_more_than_may_be_read_is_never_packed_by_viva() -> None:
@@ -158,17 +167,17 @@ def repeated(text: str, references: int, calls: int = 1) -> KeptExchanges:
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "make",
     [
-        repeated("x" * 1_000_000, 1_000),
-        repeated("x" * 40_000_000, 2),
-        repeated("", 200_000),
-        forged({"texts": [], "calls": [["e", "s", "c", "m", 1, [["user"]] * 200_000, None, ""]]}),
+        lambda: repeated("x" * 1_000_000, 1_000),
+        lambda: repeated("x" * 40_000_000, 2),
+        lambda: repeated("", 200_000),
+        lambda: forged({"texts": [], "calls": [["e", "s", "c", "m", 1, [["user"]] * 200_000, None, ""]]}),
     ],
     ids=["many", "long", "pieces", "messages"],
 )
-def test_what_references_add_up_to_is_limited_and_said(kept: KeptExchanges) -> None:
-    read = unpack(kept, [], lambda _: None)
+def test_what_references_add_up_to_is_limited_and_said(make: Callable[[], KeptExchanges]) -> None:
+    read = unpack(make(), [], lambda _: None)
     assert (read.exchanges, read.not_shown) == ((), 1)
     assert "1 request not shown" in read.note()
 
