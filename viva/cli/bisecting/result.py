@@ -15,7 +15,7 @@ from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.text import one_line
 from viva.reports.console.whys import quoted
 from viva.sinks import make_sinks
-from viva.statistics.bisection.plan import Finding, read_bisection
+from viva.statistics.bisection.plan import BisectionFinding, read_bisection
 from viva.suites.engine import Budget
 from viva.suites.request import BisectRequest
 
@@ -69,4 +69,4 @@ def bisect_and_report(
         Console().print(bisection_report(found, folder))
         if end.reason is not None:
             click.echo(f"{one_line(end.reason, 300)}; {again}", err=True)
-    raise SystemExit(EXIT_NOT_SCORED if found.finding is Finding.NOT_DECIDED else EXIT_DONE)
+    raise SystemExit(EXIT_NOT_SCORED if found.finding is BisectionFinding.NOT_DECIDED else EXIT_DONE)

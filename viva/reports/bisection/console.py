@@ -10,7 +10,7 @@ from rich.text import Text
 
 from viva.records.text import one_line
 from viva.reports.bisection.words import lead_of, lines_of, message_of, rows_of, side_by_side
-from viva.statistics.bisection.plan import Bisection, Finding
+from viva.statistics.bisection.plan import Bisection, BisectionFinding
 
 
 def bisection_report(found: Bisection, folder: Path) -> RenderableType:
@@ -23,7 +23,7 @@ def bisection_report(found: Bisection, folder: Path) -> RenderableType:
     Raises:
         JournalError: the journal cannot be read.
     """
-    style = "bold yellow" if found.finding is Finding.NOT_DECIDED else "bold"
+    style = "bold yellow" if found.finding is BisectionFinding.NOT_DECIDED else "bold"
     parts: list[RenderableType] = [Text(lead_of(found), style=style), *map(Text, lines_of(found)), Text()]
     forks = Table(box=None, pad_edge=False)
     for heading in ("rounds kept", "succeeded", "probability (95 %)"):

@@ -10,7 +10,7 @@ from typing import Any
 from viva.journal.reader import read_runs
 from viva.records.text import one_line, printable
 from viva.records.wording import counted
-from viva.statistics.bisection.plan import Bisection, Finding
+from viva.statistics.bisection.plan import Bisection, BisectionFinding
 from viva.statistics.intervals import wilson
 
 MOST_LISTED = 12
@@ -63,15 +63,15 @@ def lead_of(found: Bisection) -> str:
     """Return in one sentence what was found."""
     share, rounds = probability_words(found.state.confidence), found.plan.rules.rounds
     what = "hits the scoring point" if found.plan.point else "succeeds"
-    if found.finding is Finding.ROUND:
+    if found.finding is BisectionFinding.ROUND:
         decided = f"round {found.round} of {rounds} decided (probability {share})"
         return f"{decided}: after it, the conversation no longer {what}"
-    if found.finding is Finding.LAST:
+    if found.finding is BisectionFinding.LAST:
         return (
             f"the last round, {rounds}, decided (probability {share}): forks before it still succeed, so the ending "
             "is a matter of chance, or of the last reply alone"
         )
-    if found.finding is Finding.START:
+    if found.finding is BisectionFinding.START:
         return (
             f"no round decided (probability {share}): this agent fails from the start as well, so the task itself "
             "is too hard for it; try a reference agent (--agent)"
@@ -102,7 +102,7 @@ def _why_not(found: Bisection) -> str:
 
 def lines_of(found: Bisection) -> Iterator[str]:
     """Yield what else is to be known: the credible set, how the agents got to the forks, and what was restored."""
-    if found.finding is Finding.NOT_DECIDED and not found.state.failed:
+    if found.finding is BisectionFinding.NOT_DECIDED and not found.state.failed:
         names = [_named(each) for each in found.credible]
         listed = ", ".join(names[:MOST_LISTED]) + (
             f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""

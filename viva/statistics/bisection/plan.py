@@ -13,7 +13,7 @@ from viva.journal.reader import read_records
 from viva.records.codec import decode
 from viva.records.run_record import RunRecord
 from viva.records.verdict import Label
-from viva.statistics.bisection.search import ForkResult, SearchRules, SearchState, Trial, search
+from viva.statistics.bisection.search import ForkResult, ForkTrial, SearchRules, SearchState, search
 from viva.statistics.scores import primary_insight, run_passes
 
 MOST_ROUNDS = 100_000
@@ -71,7 +71,7 @@ class BisectionPlan:
         return ForkResult(succeeded, reached, "" if succeeded is not None else record.error or record.outcome.value)
 
 
-class Finding(StrEnum):
+class BisectionFinding(StrEnum):
     """What a bisection found."""
 
     ROUND = "round"
@@ -89,26 +89,26 @@ class Bisection:
 
     plan: BisectionPlan
     state: SearchState
-    results: Mapping[Trial, ForkResult]
-    runs: Mapping[Trial, str]
+    results: Mapping[ForkTrial, ForkResult]
+    runs: Mapping[ForkTrial, str]
     """The id of each run, by its fork."""
     by: Mapping[str, int]
     """The number of forks by how their agents got there."""
     agent: str = ""
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> BisectionFinding:
         """Return what was found."""
         if self.state.confidence < self.plan.rules.confidence:
-            return Finding.NOT_DECIDED
+            return BisectionFinding.NOT_DECIDED
         if self.state.best == 0:
-            return Finding.START
-        return Finding.LAST if self.state.best == self.plan.rules.rounds else Finding.ROUND
+            return BisectionFinding.START
+        return BisectionFinding.LAST if self.state.best == self.plan.rules.rounds else BisectionFinding.ROUND
 
     @property
     def round(self) -> int | None:
         """Return the decisive round; None if none was found."""
-        return self.state.best if self.finding in (Finding.ROUND, Finding.LAST) else None
+        return self.state.best if self.finding in (BisectionFinding.ROUND, BisectionFinding.LAST) else None
 
     @property
     def credible(self) -> tuple[int, ...]:
@@ -121,18 +121,18 @@ class Bisection:
         return self.runs[max(found, key=lambda each: (each.kept, -each.number))] if found else None
 
 
-def fork_id(base: str, trial: Trial) -> str:
+def fork_id(base: str, trial: ForkTrial) -> str:
     """Return the id of the run that is a fork; `base` is the id of the agent's first run of the case."""
     return f"{base}-after-{trial.kept}-{trial.number}"
 
 
-def trial_of(run: str) -> Trial | None:
+def trial_of(run: str) -> ForkTrial | None:
     """Return which fork a run is, by its id; None if it is none."""
     head, _, number = run.rpartition("-")
     _, mark, kept = head.rpartition("-after-")
     if not mark or not (kept.isdecimal() and number.isdecimal()) or len(kept) > 6 or len(number) > 6:
         return None
-    return Trial(int(kept), int(number))
+    return ForkTrial(int(kept), int(number))
 
 
 def read_bisection(folder: Path) -> Bisection | None:
@@ -165,8 +165,8 @@ def read_plan(folder: Path) -> BisectionPlan | None:
 
 def bisection_of(plan: BisectionPlan, records: Iterable[RunRecord]) -> Bisection:
     """Return what these forks tell."""
-    results: dict[Trial, ForkResult] = {}
-    runs: dict[Trial, str] = {}
+    results: dict[ForkTrial, ForkResult] = {}
+    runs: dict[ForkTrial, str] = {}
     by: dict[str, int] = {}
     agent = ""
     for record in records:

@@ -34,7 +34,7 @@ LEAST_DROP = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ForkTally:
     """The results of the forks after one round."""
 
     successes: int
@@ -46,7 +46,7 @@ class Tally:
         return self.trials > 0 and self.successes in (0, self.trials)
 
 
-def posterior(rounds: int, tallies: Mapping[int, Tally]) -> tuple[float, ...]:
+def posterior(rounds: int, tallies: Mapping[int, ForkTally]) -> tuple[float, ...]:
     """Return the probability of each round to be the decisive one.
 
     Args:
@@ -66,7 +66,7 @@ def posterior(rounds: int, tallies: Mapping[int, Tally]) -> tuple[float, ...]:
     return tuple(each / total for each in weights)
 
 
-def information(rounds: int, tallies: Mapping[int, Tally]) -> tuple[float, ...]:
+def information(rounds: int, tallies: Mapping[int, ForkTally]) -> tuple[float, ...]:
     """Return how much one more fork after each round would tell about the decisive round, in nats.
 
     This is the mutual information of its result and the decisive round (D. V. Lindley 1956, "On a measure of the
@@ -104,11 +104,11 @@ def credible_set(probabilities: Sequence[float], mass: float) -> tuple[int, ...]
     return tuple(sorted(chosen))
 
 
-def _parted(rounds: int, tallies: Mapping[int, Tally]) -> Iterator[tuple[int, int, int, int]]:
+def _parted(rounds: int, tallies: Mapping[int, ForkTally]) -> Iterator[tuple[int, int, int, int]]:
     """Yield for each decisive round the successes and failures of the forks before it, and of the others."""
     successes, failures = [0], [0]
     for kept in range(rounds):
-        tally = tallies.get(kept, Tally(0, 0))
+        tally = tallies.get(kept, ForkTally(0, 0))
         successes.append(successes[-1] + tally.successes)
         failures.append(failures[-1] + tally.trials - tally.successes)
     for decisive in range(rounds + 1):
@@ -117,7 +117,7 @@ def _parted(rounds: int, tallies: Mapping[int, Tally]) -> Iterator[tuple[int, in
         yield *good, successes[-1] - good[0], failures[-1] - good[1] + 1
 
 
-def _chances(rounds: int, tallies: Mapping[int, Tally]) -> list[tuple[float, float]]:
+def _chances(rounds: int, tallies: Mapping[int, ForkTally]) -> list[tuple[float, float]]:
     """Return the probabilities that one more fork succeeds before each decisive round, and after it."""
     found = []
     for counts in _parted(rounds, tallies):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from viva.statistics.bisection.posterior import Tally, credible_set, information, posterior
+from viva.statistics.bisection.posterior import ForkTally, credible_set, information, posterior
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class SearchRules:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Trial:
+class ForkTrial:
     """One fork: the last round that it keeps (0 for none), and its number among those, from 1."""
 
     kept: int
@@ -50,13 +50,13 @@ class SearchState:
 
     probabilities: tuple[float, ...]
     """The posterior of each round, from 0 (no success from the start)."""
-    tallies: Mapping[int, Tally]
+    tallies: Mapping[int, ForkTally]
     """The results by the number of rounds that were kept."""
     runs: int
     """Number of forks that were made."""
-    wanted: tuple[Trial, ...] = ()
+    wanted: tuple[ForkTrial, ...] = ()
     """The forks that are to be made next; empty at the end of the search."""
-    failed: Trial | None = None
+    failed: ForkTrial | None = None
     """The last of several forks none of which could be scored, where this ended the search."""
     out_of_reach: int | None = None
     """The first number of rounds that could not be kept, because the agent replied differently when they were replayed;
@@ -77,7 +77,7 @@ class SearchState:
         return credible_set(self.probabilities, mass)
 
 
-def search(rules: SearchRules, results: Mapping[Trial, ForkResult]) -> SearchState:
+def search(rules: SearchRules, results: Mapping[ForkTrial, ForkResult]) -> SearchState:
     """Follow the search through the results that there are; return where it stands.
 
     Which forks are made depends on nothing but the results of earlier ones, so a search that was stopped continues from
@@ -87,7 +87,7 @@ def search(rules: SearchRules, results: Mapping[Trial, ForkResult]) -> SearchSta
     hits: dict[int, list[int]] = {}
     runs, limit = 0, rules.rounds
     while True:
-        tallies = {kept: Tally(sum(each), len(each)) for kept, each in sorted(hits.items())}
+        tallies = {kept: ForkTally(sum(each), len(each)) for kept, each in sorted(hits.items())}
         probabilities = posterior(rules.rounds, tallies)
         out_of_reach = limit if limit < rules.rounds else None
         ended = max(probabilities) >= rules.confidence or runs >= rules.max_runs
@@ -96,7 +96,7 @@ def search(rules: SearchRules, results: Mapping[Trial, ForkResult]) -> SearchSta
             return SearchState(probabilities, tallies, runs, out_of_reach=out_of_reach)
         first = used.get(kept, 0) + 1
         last = first + min(rules.trials, rules.max_runs - runs)
-        batch = [Trial(kept, number) for number in range(first, last)]
+        batch = [ForkTrial(kept, number) for number in range(first, last)]
         missing = tuple(trial for trial in batch if trial not in results)
         if missing:
             return SearchState(probabilities, tallies, runs, wanted=missing, out_of_reach=out_of_reach)
@@ -115,7 +115,7 @@ def _settled(used: Mapping[int, int], kept: int, limit: int, rules: SearchRules)
     return used.get(kept, 0) >= 4 * rules.trials or (kept == limit - 1 and used.get(kept, 0) >= 2 * rules.trials)
 
 
-def next_round(rounds: int, tallies: Mapping[int, Tally], limit: int) -> int:
+def next_round(rounds: int, tallies: Mapping[int, ForkTally], limit: int) -> int:
     """Return the number of rounds that the next forks keep.
 
     The first forks keep no round, which shows whether the task can be done at all. While all results are those of a
@@ -130,7 +130,7 @@ def next_round(rounds: int, tallies: Mapping[int, Tally], limit: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def _next_round(rounds: int, items: tuple[tuple[int, Tally], ...], limit: int) -> int:
+def _next_round(rounds: int, items: tuple[tuple[int, ForkTally], ...], limit: int) -> int:
     if not items:
         return 0
     tallies = dict(items)

@@ -21,7 +21,7 @@ from viva.journal.kept_cases import stored_case
 from viva.journal.reader import StoredRun, read_records
 from viva.journal.writer import run_id
 from viva.statistics.bisection.plan import BisectionPlan, fork_id, trial_of
-from viva.statistics.bisection.search import ForkResult, Trial
+from viva.statistics.bisection.search import ForkResult, ForkTrial
 from viva.suites.bisecting.conversation import conversation_of
 from viva.suites.bisecting.fork_jobs import ForkJobs
 from viva.suites.chosen.conversations import wanted_conversations
@@ -80,7 +80,7 @@ async def bisect(
             around.display.note(words)
         lines = replace(next(iter(wanted_conversations(request))), judged=())
 
-        results: dict[Trial, ForkResult] = {}
+        results: dict[ForkTrial, ForkResult] = {}
         maker = _JobMaker(request, case, lines)
         jobs = ForkJobs(request.plan, results, maker.job_of)
 
@@ -124,7 +124,7 @@ class _JobMaker:
         if ended:
             self._to_judge = {each.run: each for each in read_conversation_lines(folder) if each.run in ended}
 
-    def job_of(self, trial: Trial) -> Job:
+    def job_of(self, trial: ForkTrial) -> Job:
         """Return the job of a fork: to judge it, if its conversation ended before the work was stopped."""
         name = fork_id(self._base, trial)
         step = self._steps.get(name) or next_step(None)
@@ -152,9 +152,9 @@ class _JobMaker:
 
 def _results(
     folder: Path, plan: BisectionPlan, states: Mapping[str, RunState], *, retry_errors: bool
-) -> dict[Trial, ForkResult]:
+) -> dict[ForkTrial, ForkResult]:
     """Return the results of the forks that are not made again."""
-    found: dict[Trial, ForkResult] = {}
+    found: dict[ForkTrial, ForkResult] = {}
     for record in read_records(folder):
         trial = trial_of(record.id)
         step = next_step(states.get(record.id), retry_errors=retry_errors).step

@@ -9,21 +9,23 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.statistics.bisection.plan import BisectionPlan, trial_of
-from viva.statistics.bisection.search import ForkResult, Trial, search
+from viva.statistics.bisection.search import ForkResult, ForkTrial, search
 from viva.suites.job import Job
 
 
 class ForkJobs:
     """Provides the forks that the search wants next. It is also the subscriber that is told their results."""
 
-    def __init__(self, plan: BisectionPlan, results: dict[Trial, ForkResult], job_of: Callable[[Trial], Job]) -> None:
+    def __init__(
+        self, plan: BisectionPlan, results: dict[ForkTrial, ForkResult], job_of: Callable[[ForkTrial], Job]
+    ) -> None:
         """Args:
         plan: What is to be found.
         results: The results of earlier forks; those of new ones are added.
         job_of: Makes the job of a fork.
         """
         self._plan, self._results, self._job_of = plan, results, job_of
-        self._at_work: set[Trial] = set()
+        self._at_work: set[ForkTrial] = set()
         self._refused = False
         self._changed = asyncio.Event()
 

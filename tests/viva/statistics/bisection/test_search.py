@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from viva.statistics.bisection.posterior import Tally, information, posterior
-from viva.statistics.bisection.search import ForkResult, SearchRules, SearchState, Trial, next_round, search
+from viva.statistics.bisection.posterior import ForkTally, information, posterior
+from viva.statistics.bisection.search import ForkResult, ForkTrial, SearchRules, SearchState, next_round, search
 
 ROUNDS = 64
 RULES = SearchRules(ROUNDS)
@@ -55,7 +55,7 @@ def test_the_last_batch_has_no_more_forks_than_are_left() -> None:
 
 
 def test_a_search_that_is_repeated_continues_from_its_results() -> None:
-    results: dict[Trial, ForkResult] = {}
+    results: dict[ForkTrial, ForkResult] = {}
     while (state := search(RULES, results)).wanted:
         trial = state.wanted[-1]  # in another order, and one at a time, as after a kill
         results[trial] = ForkResult(trial.kept < 17, trial.kept)
@@ -63,15 +63,19 @@ def test_a_search_that_is_repeated_continues_from_its_results() -> None:
 
 
 def test_forks_that_cannot_be_scored_are_no_evidence() -> None:
-    results = {Trial(0, 1): ForkResult(None, 0), Trial(0, 2): ForkResult(True, 0), Trial(0, 3): ForkResult(None, 0)}
-    assert search(RULES, results).tallies == {0: Tally(1, 1)}
+    results = {
+        ForkTrial(0, 1): ForkResult(None, 0),
+        ForkTrial(0, 2): ForkResult(True, 0),
+        ForkTrial(0, 3): ForkResult(None, 0),
+    }
+    assert search(RULES, results).tallies == {0: ForkTally(1, 1)}
     state = search(RULES, {trial: ForkResult(None, 0) for trial in results})
-    assert (state.failed, state.wanted) == (Trial(0, 3), ())
+    assert (state.failed, state.wanted) == (ForkTrial(0, 3), ())
 
 
 def test_replies_that_differ_keep_the_search_from_what_it_cannot_reach() -> None:
     """A replay that diverges in round 5 is a fork after round 4, and no later round is tried again and again."""
-    results: dict[Trial, ForkResult] = {}
+    results: dict[ForkTrial, ForkResult] = {}
     while (state := search(RULES, results)).wanted:
         for trial in state.wanted:
             results[trial] = ForkResult(True, min(trial.kept, 4))
@@ -88,7 +92,7 @@ def test_short_conversations_are_searched_too(rounds: int) -> None:
 
 
 def test_the_posterior_is_a_distribution_and_information_is_never_negative() -> None:
-    tallies = {0: Tally(3, 3), 10: Tally(2, 3), 40: Tally(0, 3)}
+    tallies = {0: ForkTally(3, 3), 10: ForkTally(2, 3), 40: ForkTally(0, 3)}
     assert sum(posterior(ROUNDS, tallies)) == pytest.approx(1)
     assert min(information(ROUNDS, tallies)) >= -1e-12
     assert 10 <= next_round(ROUNDS, tallies, ROUNDS) <= 40
