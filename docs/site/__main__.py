@@ -19,13 +19,18 @@ OUT = ROOT / "build" / "site"
 ENVIRONMENT = Path(os.environ.get("VIVA_ENVIRONMENTS") or ROOT / ".ci" / "environments") / "site"
 
 
-def build(tree: Path = TREE, out: Path = OUT) -> int:
+def build(tree: Path = TREE, out: Path = OUT, address: str = "") -> int:
     """Build the site strictly: any warning fails the build.
+
+    Args:
+        tree: The folder in which the pages are prepared.
+        out: The folder of the site.
+        address: Where the site will be, for the page that says that there is no such page. Default: the root of a host.
 
     Returns:
         The exit code.
     """
-    prepare(tree)
+    prepare(tree, address)
     program = ENVIRONMENT / "bin" / "zensical"
     if not program.exists():
         print(f"{program} is missing; tests/environments/make site installs it", file=sys.stderr)
@@ -56,8 +61,11 @@ def serve(out: Path = OUT) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m docs.site", description="Build the documentation as a site.")
     parser.add_argument("--serve", action="store_true", help="serve the site on 127.0.0.1:8000 after it was built")
+    parser.add_argument(
+        "--address", default="", help="where the site will be published, such as https://OWNER.github.io/viva/"
+    )
     given = parser.parse_args()
-    code = build()
+    code = build(address=given.address)
     if code == 0 and given.serve:
         serve()
     sys.exit(code)

@@ -72,7 +72,8 @@ def _options(command: click.Command, context: click.Context, level: int) -> Iter
         yield f"{'#' * level} {', '.join(flags(option))} {{ #{identity} }}"
         # The name without hyphens is a word of its own in the search.
         words = flags(option)[0].lstrip("-").replace("-", " ")
-        yield f"{code(shown)}  \n{plain(_joined(text))}\n\n<small>Option *{words}* of `{context.command_path}`.</small>"
+        value = "" if shown in flags(option) else f"{code(shown)}  \n"
+        yield f"{value}{plain(_joined(text))}\n\n<small>Option *{words}* of `{context.command_path}`.</small>"
 
 
 def _help(command: click.Command) -> str:

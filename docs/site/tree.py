@@ -6,6 +6,7 @@ only a site needs is added to the copies: descriptions, and pages of source file
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tomllib
@@ -27,7 +28,7 @@ DESCRIPTION = 155
 """Length of a description in characters, as search engines show it."""
 
 
-def prepare(out: Path) -> None:
+def prepare(out: Path, address: str = "") -> None:
     """Write all pages, pictures and the configuration into a folder, which is emptied first."""
     shutil.rmtree(out, ignore_errors=True)
     pages = out / "pages"
@@ -46,7 +47,7 @@ def prepare(out: Path) -> None:
                 shutil.copy(picture, pages / folder)
     shutil.copytree(SITE / "assets", pages / "assets")
     shutil.copytree(SITE / "theme", out / "theme")
-    _write(out / "zensical.toml", _configuration())
+    _write(out / "zensical.toml", configuration(address))
 
 
 def sources() -> Iterator[tuple[Path, str]]:
@@ -75,7 +76,7 @@ def navigation() -> Iterator[str]:
                 for inside in entry.values():
                     yield from below(inside if isinstance(inside, list) else [inside])
 
-    yield from below(tomllib.loads(_configuration())["project"]["nav"])
+    yield from below(tomllib.loads(configuration())["project"]["nav"])
 
 
 def source_page(path: str) -> str:
@@ -83,8 +84,11 @@ def source_page(path: str) -> str:
     return f"source/{path.replace('/', '-').replace('.', '-')}.md"
 
 
-def _configuration() -> str:
+def configuration(address: str = "") -> str:
+    """Return the generator's configuration, with the generated pages, and the address of the site if it is known."""
     text = (SITE / "zensical.toml").read_text(encoding="utf-8")
+    if address:
+        text = text.replace("[project]\n", f"[project]\nsite_url = {json.dumps(address)}\n", 1)
     for marker, source in (("@commands", command_line), ("@python", public_names)):
         names = sorted(path for path, _ in source.pages() if not path.endswith("/index.md"))
         text = text.replace(f'"{marker}"', ", ".join(f'"{name}"' for name in names))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 import viva as package
 from docs.site import tree
+from docs.site.__main__ import OUT
 from docs.site.command_line import flags, options, subcommands
 from docs.site.public_names import area_of
+from docs.site.tree import ROOT
 from tests.docs.newcomer import TEN_THINGS
 from tests.docs.site_builds import built, searched
 from tests.viva.reports.browser import Browser, installed
@@ -114,6 +119,23 @@ def test_a_page_that_is_not_there_leads_back(site: Path) -> None:
     text = (site / "404.html").read_text(encoding="utf-8")
     assert "There is no such page" in text
     assert re.search(r'href="?(?:[./]*)index.html', text)
+
+
+def test_the_workflow_publishes_what_the_build_makes() -> None:
+    workflow = yaml.safe_load((tree.SITE / "github-pages.yml").read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = workflow["jobs"]["build"]["steps"]
+    (command,) = (step["run"] for step in steps if "run" in step)
+    command = command.replace("${{ steps.pages.outputs.base_url }}", "https://owner.github.io/viva")
+    done = subprocess.run(["make", "--dry-run", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True)
+    assert "-m docs.site --address https://owner.github.io/viva/" in done.stdout
+    (uploaded,) = (step["with"]["path"] for step in steps if "upload-pages-artifact" in step.get("uses", ""))
+    assert ROOT / uploaded == OUT
+    assert workflow["jobs"]["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
+
+
+def test_a_page_that_is_not_there_finds_its_style_below_the_address_of_the_site() -> None:
+    assert 'site_url = "https://owner.github.io/viva/"' in tree.configuration("https://owner.github.io/viva/")
 
 
 @pytest.mark.soak

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from viva.adapters.contract import AgentArguments
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.attempt.exam_run import ExamRun, setting_for
@@ -33,10 +34,11 @@ from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.cache.scope import AnswerScope, answers_of
 from viva.models.prices import price
-from viva.records.copies import changed
+from viva.records.copies import changed, make_quickly
+from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
-from viva.records.transcript import NO_USAGE, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Reply, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
@@ -66,6 +68,8 @@ class Worker:
         cases: The cases of the plan; other cases are read from the journals of their conversations.
         journal: The journal to which the runs are written.
         """
+        # Made many times for each run.
+        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
@@ -114,14 +118,16 @@ class Worker:
                 header = changed(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case, earlier)
                 await subscribers.on_start(header)
-                asks = stored is None or (job.fork_at and self.resources.make_examiner is not None)
+                asks = stored is None or (job.fork_at is not None and self.resources.make_examiner is not None)
                 examiner = (
                     self.resources.examiner(case, header.persona, header.strategy)
                     if asks or stored is None
                     else ReplayedExaminer(stored.transcript)
                 )
-                if stored is not None and job.fork_at:
-                    run = replace(run, fork=fork_at(stored, job.fork_at, job.fork_by))
+                if stored is not None and job.fork_at is not None:
+                    fork = fork_at(stored, job.fork_at, job.fork_by, job.edits)
+                    fork.given = case.conversation
+                    run = replace(run, fork=fork)
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):
