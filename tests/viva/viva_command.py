@@ -105,6 +105,8 @@ def _started(
 ) -> subprocess.Popen[Any]:
     if can_be_warm(options.get("env"), options):
         return warm(words, **options)
+    if group := options.pop("group", None):
+        words = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *words]
     if limits := options.pop("open_files", None):
         options["preexec_fn"] = partial(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
     return subprocess.Popen(words, **options)

@@ -55,6 +55,8 @@ def main() -> CodeType | None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
     for name in (*MODULES, *sys.argv[1:-1]):
         importlib.import_module(name)
+    if "anyio" in sys.modules:  # has a plugin of pytest, which warns of plugins that are imported, unless they say this
+        sys.modules["anyio"].__doc__ = "PYTEST_DONT_REWRITE"
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()

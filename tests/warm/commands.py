@@ -23,7 +23,7 @@ _PYTHON = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "GLIBC")
 """Variables that the interpreter, or the C library, reads when a process starts. A fork heeds PYTHONPATH."""
 _OPTIONS = frozenset({"stdin", "stdout", "stderr", "cwd", "env", "encoding", "errors", "text", "bufsize"})
 """Options of Popen that a warm process can honour."""
-_OWN_OPTIONS = _OPTIONS | {"open_files", "start_new_session", "universal_newlines", "pipesize"}
+_OWN_OPTIONS = _OPTIONS | {"group", "open_files", "start_new_session", "universal_newlines", "pipesize"}
 
 
 _SERVER = Path(__file__).with_name("command_server.py")
