@@ -13,7 +13,7 @@ from rich.text import Text
 from viva.records.run_record import Outcome
 from viva.records.text import one_line, printable
 from viva.records.wording import counted
-from viva.reports.cause_words import HEADING, MOST_CAUSES_SHOWN, cause_words
+from viva.reports.console.cause_words import HEADING, MOST_CAUSES_SHOWN, cause_words
 from viva.statistics.error_groups import ErrorGroup
 from viva.statistics.misses import MOST_REASONS, MissGroup
 from viva.statistics.summary import Figures

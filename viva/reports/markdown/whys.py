@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.wording import counted
-from viva.reports.cause_words import HEADING, cause_words
+from viva.reports.console.cause_words import HEADING, cause_words
 from viva.reports.console.whys import reasons_words, where_words
 from viva.reports.facts import Standing, further_insights, headline, standing
 from viva.reports.markdown.bounded_text import BoundedText

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from viva.journal.reader import StoredRun
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
-from viva.reports.cause_words import HEADING, MOST_CAUSES_SHOWN, CauseWords, cause_words
 from viva.reports.console import trends as trend_console
+from viva.reports.console.cause_words import HEADING, MOST_CAUSES_SHOWN, CauseWords, cause_words
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing, threshold_words
