@@ -56,7 +56,7 @@ SERVERS_OF_A_CASE = {
     "pydantic-ai.md": "my_mcp_agent.py:make_agent",
 }
 BOTH_KINDS = ("langgraph.md", "pydantic-ai.md")
-"""A graph and an agent that have the servers of a case; the soak tries all frameworks, each of which is imported anew."""
+"""A graph and an agent that have the servers of a case; the soak tries all frameworks, and imports each anew."""
 CAREFUL = (ROOT / "examples" / "agents" / "careful.py").read_text(encoding="utf-8")
 
 
