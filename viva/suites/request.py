@@ -18,6 +18,7 @@ from viva.journal.reader import read_runs
 from viva.journal.writer import FILE as JOURNAL_FILE
 from viva.journal.writer import raw_lines
 from viva.records.text import counted
+from viva.statistics.adaptive.until import Until
 
 Command = Literal["run", "suite", "judge", "replay", "trace"]
 
@@ -69,6 +70,8 @@ class SuiteRequest(Request):
     agents: tuple[str, ...] = ()
     """SPECs; empty means the bundled careful agent."""
     trials: int = 1
+    until: Until | None = None
+    """The decision at which the suite ends; None for a fixed number of trials."""
     names: tuple[str, ...] = ()
     """Shell patterns; a case is included if its name matches one. Empty means all."""
     tags: tuple[str, ...] = ()
@@ -93,8 +96,8 @@ class SuiteRequest(Request):
             for path, full in zip(self.paths, joined, strict=True)
         ]
         return {
-            "cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags,
-            "filters": self.only_by,
+            "cases": paths, "agents": self.agents, "trials": self.trials, "until": self.until,
+            "names": self.names, "tags": self.tags, "filters": self.only_by,
         }  # fmt: skip
 
     @property
