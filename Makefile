@@ -24,9 +24,10 @@ TAKES_test := TESTS ARGS
 TAKES_check := $(TAKES_test)
 TAKES_soak := $(TAKES_test)
 TAKES_bench := ARGS
+TAKES_docs := ARGS
 TAKEN := PYTHON VENV PIP_FLAGS SHELL MAKEFLAGS
 
-ASKED := $(filter eval replay test check soak bench,$(MAKECMDGOALS))
+ASKED := $(filter eval replay test check soak bench docs,$(MAKECMDGOALS))
 KNOWN := $(sort $(foreach goal,$(ASKED),$(TAKES_$(goal))))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 UNKNOWN := $(filter-out $(KNOWN) $(TAKEN),$(GIVEN))
@@ -41,7 +42,7 @@ $(error make eval accepts CASE or SUITE, and not both)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help eval replay test lint check format bench soak small-model clean
+.PHONY: help eval replay test lint check format bench soak docs small-model clean
 
 help: ## Show this list
 	@echo "make eval CASE=sum_1_to_50   test an agent with a case"
@@ -51,6 +52,7 @@ help: ## Show this list
 	@echo "make test   [TESTS=PATH]     run the tests, on all cores (ARGS='-n 0': in one process)"
 	@echo "make check                   format, lint, types, import contract, tests"
 	@echo "make bench                   run the benchmarks, and compare with the budgets"
+	@echo "make docs                    build the documentation as a site in build/site (ARGS=--serve: and serve it here)"
 	@echo "make soak                    run the long kill, load and fuzzing tests"
 	@echo "make format                  fix format and lint errors automatically"
 	@echo "make clean                   remove the environment and caches, but not runs/"
@@ -79,6 +81,10 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(VENV)/.installed ## Build the documentation as a site
+	@PYTHON="$(PYTHON)" tests/environments/make site
+	@$(BIN)/python -m docs.site $(ARGS)
 
 soak: $(VENV)/.dev small-model ## Run the long kill, load and fuzzing tests
 	@$(BIN)/python -m pytest -q -m soak $(TESTS) $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -40,6 +40,8 @@ class AgentArguments:
     config_var: Mapping[str, Any] | None = None
     workspace: Path | None = None
     verbose: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of the constructor, or keys of `config_var`, from the agent's SPEC."""
 
 
 class ConnectedAgent:
@@ -103,7 +105,8 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
     Raises:
         SetupError: the factory requires other arguments, or the workspace that it accepts cannot be made.
     """
-    given = _keep(rules.arguments, factory, {name: getattr(arguments, name) for name in rules.OFFERED})
+    offered = {name: getattr(arguments, name) for name in rules.OFFERED}
+    given = _keep(rules.arguments, factory, offered, arguments.settings)
     if given.get("workspace") is not None:
         make_folder(given["workspace"])
     return given

@@ -12,6 +12,11 @@ NO_METHOD = (
 KNOWN = ", and is not one of the framework objects that need no adapter ({})"
 WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See `viva docs write-an-adapter`."
 
+UNUSED = (
+    "{} takes no setting {}: its constructor has no such parameter, and it does not use config_var.{} See "
+    "`viva docs agents`."
+)
+
 
 def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:
     """Return the message for the facts of a `viva.adapters.inside.rules.Setup`.
@@ -29,6 +34,9 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
         return NO_METHOD.format(facts["no_method"], KNOWN.format(facts["known"]) if facts.get("known") else "")
     if "wants" in facts:
         return WANTS.format(facts["of"], ", ".join(facts["wants"]), ", ".join(facts["offered"]))
+    if "unused" in facts:
+        takes = ", ".join(facts["takes"])
+        return UNUSED.format(facts["of"], ", ".join(facts["unused"]), f" It takes {takes}." if takes else "")
     if "needs" in facts:
         return f"{name or 'the object'} in {module or 'your code'} cannot be examined as it is: {facts['needs']}."
     return (

@@ -6,9 +6,10 @@ import random
 import sys
 from pathlib import Path
 
+from viva.journal.kept_files import name_for
 from viva.journal.writer import Journal, run_id
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
-from viva.records.transcript import NO_USAGE, Round, StopReason, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Round, Step, StopReason, Transcript, Usage
 from viva.records.verdict import Evidence, Insight, Label, Verdict
 
 AGENTS = ("example:careful", "openai:gpt-4o-mini", "agents/planner.py:Planner", "http://127.0.0.1:8000/v1#local")
@@ -29,6 +30,50 @@ def write_journal(folder: Path, runs: int, *, seed: int = 1) -> None:
             place = number // len(AGENTS)
             trial, case = divmod(place, CASES)
             _write_run(journal, chance, AGENTS[number % len(AGENTS)], f"case_{case}", trial + 1, number)
+        journal.sync()
+
+
+def write_rounds(folder: Path, runs: int, rounds: int, *, seed: int = 1) -> None:
+    """Write a journal of long conversations."""
+    chance = random.Random(seed)
+    with Journal(folder) as journal:
+        for number in range(runs):
+            place, agent = divmod(number, len(AGENTS))
+            setting = _setting(AGENTS[agent], f"case_{place}", 1)
+            run = run_id(setting.case, setting.agent, 1)
+            journal.append("setting", run, 1, setting)
+            for round_ in range(1, rounds + 1):
+                reply = f"The largest one is customer {chance.randrange(1000)}. {TEXT}"
+                journal.append("round", run, 1, Round(round_, TEXT, reply, started=1.7e9, agent_seconds=0.8))
+            journal.append("transcript", run, 1, Transcript(stop=StopReason.FINISHED, round_count=rounds))
+            verdicts = tuple(_verdict(chance, run, point, text, setting.agent) for point, text in enumerate(POINTS))
+            _append(journal, _record(setting, run, 1, number, verdicts, Outcome.SCORED, None))
+        journal.sync()
+
+
+def write_pictures(folder: Path, number: int, *, kinds: int = 12) -> None:
+    """Write a journal of one session with screenshots of 1920 x 1080 pixels, of that many different contents."""
+    import io
+
+    from PIL import Image
+
+    with Journal(folder) as journal:
+        setting = _setting(AGENTS[0], "session", 1)
+        run = run_id(setting.case, setting.agent, 1)
+        journal.append("setting", run, 1, setting)
+        steps = []
+        for place in range(number):
+            noise = Image.frombytes("L", (480, 270), random.Random(place % kinds).randbytes(480 * 270))
+            screen = noise.resize((1920, 1080), Image.Resampling.BICUBIC).convert("RGB")
+            screen.putpixel((place % 1920, place // 1920), (255, 0, 0))  # so that no two are the same file
+            out = io.BytesIO()
+            screen.save(out, "PNG", compress_level=1)
+            name = name_for("images", out.getvalue(), "png")
+            journal.keep(name, out.getvalue())
+            steps.append(Step(f"s{place}", tool="click", images=(name,)))
+        journal.append("round", run, 1, Round(1, TEXT, TEXT, steps=tuple(steps)))
+        journal.append("transcript", run, 1, Transcript(stop=StopReason.FINISHED, round_count=1))
+        _append(journal, _record(setting, run, 1, 0, (), Outcome.SCORED, None))
         journal.sync()
 
 

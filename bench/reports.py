@@ -18,10 +18,13 @@ import time
 from pathlib import Path
 
 from bench.memory import peak_mb
+from bench.report_journals import write_pictures, write_rounds
 from bench.table import Figure
 
 RUNS = 100_000
 SECONDS, MEGABYTES = 10.0, 100.0
+ROUNDS, PICTURES = 100_000, 300
+PAGE_SECONDS, LARGEST = 3.0, 2.0
 FORMATS = ("console", "html", "csv", "json", "junit", "markdown")
 COMMANDS = ("compare", "history")
 
@@ -46,8 +49,15 @@ def measure(name: str, journal: Path) -> dict[str, float]:
             viva.main(arguments)
         wall, cpu = time.perf_counter() - began, time.process_time() - used
         size = out.stat().st_size if out.exists() else len(printed.getvalue())
+        parts = [part.stat().st_size for part in out.with_name("report_files").glob("part-*")]
     assert size, f"{name} wrote nothing"
-    return {"wall_s": round(wall, 3), "cpu_s": round(cpu, 3), "peak_mb": peak_mb(), "bytes": size}
+    return {
+        "wall_s": round(wall, 3),
+        "cpu_s": round(cpu, 3),
+        "peak_mb": peak_mb(),
+        "bytes": size + sum(parts),
+        "largest": max(size, *parts, 0),
+    }
 
 
 def figures() -> list[Figure]:
@@ -65,12 +75,33 @@ def figures() -> list[Figure]:
             note = f"{said['bytes'] / 1e6:.1f} MB written"
             found.append(Figure(f"{RUNS:,} runs: {name}", said["wall_s"], "s", SECONDS, note=note))
             found.append(Figure("  peak memory", said["peak_mb"], "MB", MEGABYTES))
+            if name == "html":
+                found.append(Figure("  largest file", said["largest"] / 1e6, "MB", LARGEST))
+        found += _pages(Path(folder))
     return found
 
 
-def _measured(name: str, journal: Path) -> dict[str, float]:
+def _pages(folder: Path) -> list[Figure]:
+    """Measure pages of long conversations, and of a session with screenshots that are scaled once."""
+    write_rounds(folder / "rounds", ROUNDS // 50, 50)
+    said = _measured("html", folder / "rounds")
+    found = [
+        Figure(f"{ROUNDS:,} rounds in {ROUNDS // 50:,} runs: html", said["cpu_s"], "s", PAGE_SECONDS, note="CPU"),
+        Figure("  peak memory", said["peak_mb"], "MB", MEGABYTES),
+        Figure("  largest file", said["largest"] / 1e6, "MB", LARGEST),
+    ]
+    write_pictures(folder / "pictures", PICTURES)
+    first = _measured("html", folder / "pictures", XDG_CACHE_HOME=str(folder / "cache"))
+    again = _measured("html", folder / "pictures", XDG_CACHE_HOME=str(folder / "cache"))
+    note = f"CPU; {first['cpu_s']:.1f} s the first time"
+    found.append(Figure(f"{PICTURES} screenshots of 1080p: html again", again["cpu_s"], "s", PAGE_SECONDS, note=note))
+    found.append(Figure("  largest file", again["largest"] / 1e6, "MB", LARGEST))
+    return found
+
+
+def _measured(name: str, journal: Path, **variables: str) -> dict[str, float]:
     command = [sys.executable, "-m", "bench.reports", name, str(journal)]
-    environment = {**os.environ, "COLUMNS": "100"}
+    environment = {**os.environ, "COLUMNS": "100", **variables}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     loaded: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return loaded

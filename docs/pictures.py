@@ -1,20 +1,25 @@
-"""Makes the pictures of the documentation from real runs: `python docs/pictures.py`."""
+"""Makes the pictures of the documentation from real runs: `python -m docs.pictures`."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import re
 import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from rich.console import Console, RenderableType
 
+from tests.viva.reports.browser import Browser
 from viva.cases import find_case
 from viva.journal.reader import read_records
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
+from viva.reports.journals import joined
+from viva.reports.page import report as page
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.request import SuiteRequest
@@ -34,8 +39,27 @@ async def forgetful() -> None:
     _draw(report, "make eval AGENT=example:forgetful", "report.svg")
 
 
+async def report_page() -> None:
+    """The top of the report page of a suite with two agents, in Chromium."""
+    agents = ("example:careful", "example:forgetful")
+    cases = (str(Path(__file__).parents[1] / "cases"),)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "runs" / "first"
+        await run_suite(SuiteRequest(command="suite", paths=cases, agents=agents, trials=3), folder, Surroundings())
+        file = Path(scratch) / "report.html"
+        with file.open("w", encoding="utf-8", newline="") as out:
+            page.write(joined([str(folder)], 1.0), out)
+        with Browser(Path(scratch) / "profile") as window:
+            window.scheme("light")
+            window.width(1100)
+            window.go(file)
+            picture = window.run_command("Page.captureScreenshot", {"format": "png"})["data"]
+    image = Image.open(io.BytesIO(base64.b64decode(picture)))
+    image.convert("RGB").quantize(48).save(IMAGES / "page.png", optimize=True)
+
+
 def trajectories(journal: Path) -> None:
-    """The report of traces that were judged: `python docs/pictures.py JOURNAL`."""
+    """The report of traces that were judged: `python -m docs.pictures JOURNAL`."""
     _draw(suite_report(summarize(read_records(journal)), Path("runs/traced")), "viva trace", "trajectories.svg")
 
 
@@ -55,3 +79,4 @@ if __name__ == "__main__":
         trajectories(Path(sys.argv[1]))
     else:
         asyncio.run(forgetful())
+        asyncio.run(report_page())

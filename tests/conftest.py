@@ -20,6 +20,7 @@ import pytest
 import tenacity
 
 import viva
+from tests.costs import Costs
 from tests.warm.processes import warm_processes_work
 from viva.models import retry
 from viva.models.autogen.silenced import filters_for_pytest
@@ -61,16 +62,24 @@ with _byte_code_kept(), contextlib.suppress(ModuleNotFoundError):  # a cluster's
     examples.register_profiles()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option of these tests alone."""
+    parser.addoption("--costs", action="store_true", help="print what the tests cost in seconds of processor time")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """What Viva silences for its users is silent in its tests."""
+    if config.getoption("costs"):
+        config.pluginmanager.register(Costs(), "costs")
     if is_soak(config):
         examples.load_soak()
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
-    # The key that signs plans is kept there: tests leave nothing in the user's own.
+    # The key that signs plans and scaled pictures are kept there: tests leave nothing in the user's own.
     state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+    os.environ["XDG_CACHE_HOME"] = state.name
     if "PYTEST_XDIST_WORKER" not in os.environ:
         _compile_viva()
 

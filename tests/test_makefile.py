@@ -36,6 +36,7 @@ def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("test", "TEST=tests/cases"), "TEST"),
         (("check", "TEST=tests/cases"), "TEST"),
         (("bench", "NAME=suite"), "NAME"),
+        (("docs", "OUT=site"), "OUT"),
     ],
 )
 def test_a_name_that_a_target_does_not_take_is_refused_with_those_that_it_takes(
@@ -60,6 +61,7 @@ def test_a_name_that_a_target_does_not_take_is_refused_with_those_that_it_takes(
         (("test", "TESTS=tests/cases tests/judge", "ARGS=-k 'a or b'"), "tests/cases tests/judge -k 'a or b'"),
         (("test", "ARGS=-n 0"), "-m 'not soak' -n auto --dist worksteal -n 0"),
         (("soak", "ARGS=-x"), "-m soak -x"),
+        (("docs", "ARGS=--serve"), "-m docs.site --serve"),
         (("bench", "ARGS=rounds", f"PYTHON={sys.executable}"), "-m bench rounds"),
     ],
 )

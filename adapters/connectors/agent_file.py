@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -149,6 +150,27 @@ class UncheckedFile:
     def mistake(self, message: str, *path: str | int) -> SetupError:
         """Return the error for a mistake in what `path` leads to, with its place."""
         return SetupError(str(CaseError(self.file, [Mistake(message, self.lines.of(*path))])))
+
+    def with_keys(self, keys: type[ConnectorKeys], settings: dict[str, Any]) -> UncheckedFile:
+        """Return the file with other values of keys, and remove these from `settings`.
+
+        Args:
+            keys: The keys that the connector takes.
+            settings: Values by key; `options.temperature` is the key of a mapping.
+        """
+        data = copy.deepcopy(self.data)
+        for name in list(settings):
+            first, *path = name.split(".")
+            if first not in keys.model_fields or first == "connector":
+                continue
+            holder, key = data, first
+            for following in path:
+                inner = holder.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    inner = holder[key] = {}
+                holder, key = inner, following
+            holder[key] = settings.pop(name)
+        return replace(self, data=data)
 
     def checked(self, keys: type[K]) -> AgentFile[K]:
         """Return the file with its keys.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Protocol
 
 from viva.adapters.connectors.spec import agent_label
 from viva.adapters.contract import AgentFactory
@@ -42,6 +42,8 @@ class LoadedAgent:
     permit: Callable[[LoadedAgent, str], LoadedAgent] | None = None
     """Returns the agent under another policy (`allow`, `deny`, `ask-case`); None for agents that never ask."""
 
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the constructor, or keys of `config_var`, from the brackets of the SPEC."""
     release: Callable[[], None] | None = None
     """Ends the ready processes for further runs; the agent can still be used."""
 

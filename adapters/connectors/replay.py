@@ -56,6 +56,7 @@ class ReplayAgent(VirtualUser):
     folder: ClassVar[Path]
     """The journal's folder."""
     rounds: ClassVar[tuple[Round, ...]]
+    ignores_config_var: ClassVar[bool] = True
 
     def __init__(
         self, task_description: str, app_dir: str | None = None, config_var: Mapping[str, Any] | None = None

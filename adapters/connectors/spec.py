@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import PurePath
 
+from viva.adapters.connectors.varied_spec import split_settings
 from viva.errors import SetupError
 from viva.records.text import one_line
 
@@ -17,6 +18,7 @@ FORMS = (
 )
 """The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
+LONGEST_SETTINGS = 60
 CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOTALL)
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
@@ -91,6 +93,10 @@ def agent_label(spec: str) -> str:
     It is the class, the model, the example, a command without its folders, the name of an agent file without its
     ending, or the journal of a replay.
     """
+    varied = split_settings(spec)
+    if varied.settings:
+        values = ", ".join(f"{name}={value}" for name, value in varied.settings.items())
+        return f"{agent_label(varied.base)}[{one_line(values, LONGEST_SETTINGS)}]"
     scheme, _, rest = spec.partition(":")
     if scheme in ("http", "https"):
         address, _, model = rest.partition("#")

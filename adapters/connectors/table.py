@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from viva.adapters.connectors.idle_options import idle_options
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
+from viva.adapters.connectors.settings import read_settings, with_settings
 from viva.adapters.connectors.spec import CHILD, OWN_CONNECTOR, is_agent_file
+from viva.adapters.connectors.varied_spec import split_settings
 from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string, is_path
@@ -49,7 +51,7 @@ def load_agent(
     Args:
         spec: See `FORMS`; or `NAME:REST` for the connector `NAME` of an installed distribution, or
             `path/to/file.py:Connector:REST` for one by import string; or `path/to/file.yaml`, an agent file that names
-            its connector.
+            its connector. Settings can follow in brackets: `file.py:Class[temperature=0.7]`.
         isolate: Whether a class that would run in Viva's process runs in its own process, with Viva's interpreter.
         memory_mb: Maximum address space of each process of an agent that runs in its own process, in MiB.
         permissions: What an agent is answered that asks for permissions, instead of what its file says.
@@ -58,16 +60,21 @@ def load_agent(
         SetupError: there is no such module, file, class, connector or interpreter, or it has no
             `get_reply_from_agent`.
     """
-    agent = _load(spec, isolate=isolate, memory_mb=memory_mb)
+    varied = split_settings(spec)
+    values = read_settings(varied)
+    agent = _load(varied.base, values, isolate=isolate, memory_mb=memory_mb)
+    if varied.settings:
+        agent = with_settings(agent, spec, varied, values)
     notices = tuple(idle_options(agent, isolate=isolate, memory_mb=memory_mb, permissions=permissions))
     agent = replace(agent, notices=(*agent.notices, *notices)) if notices else agent
     return agent if permissions is None or agent.permit is None else agent.permit(agent, permissions)
 
 
-def _load(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+def _load(spec: str, settings: dict[str, Any], *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+    """Load an agent, and take from `settings` those that are keys of its agent file."""
     name = _named_connector(spec)
     if name is None and is_agent_file(spec):
-        return _load_file(spec, isolate=isolate, memory_mb=memory_mb)
+        return _load_file(spec, settings, isolate=isolate, memory_mb=memory_mb)
     if name is None:
         return _load_class(spec, isolate=isolate, memory_mb=memory_mb)
     if name in CONNECTORS.builtin:
@@ -109,12 +116,12 @@ def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | N
     return replace(agent, spec=spec, kind=name)
 
 
-def _load_file(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+def _load_file(spec: str, settings: dict[str, Any], *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
     from viva.adapters.connectors.agent_file import read_agent_file  # loads pydantic, which takes 0.1 seconds
 
     found = read_agent_file(spec)
     name, part = file_connector(found)
-    file = found.checked(part.keys)
+    file = found.with_keys(part.keys, settings).checked(part.keys)
     agent = _loaded(name, spec, part, lambda made: made.load_file(file, isolate=isolate, memory_mb=memory_mb))
     version = file.keys.version or agent.version
     return replace(agent, spec=spec, kind=name, name=file.label, version=version, digest=found.digest)

@@ -81,4 +81,4 @@ def _of_project(child: Any, project: str, config: Mapping[str, Any]) -> Any:
     ) -> None:
         child.__init__(self, task_description, project, {**config, **(config_var or {})}, workspace)
 
-    return type("TaskWeaver", (child,), {"__init__": init})
+    return type("TaskWeaver", (child,), {"__init__": init, "forwards_settings": False})

@@ -114,16 +114,28 @@ def version(module: Any, factory: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
+def arguments(factory: Any, offered: dict[str, Any], settings: Any = None) -> dict[str, Any]:
     """Return those of the offered arguments that a factory accepts; `workspace` must be an explicit parameter.
 
+    Args:
+        factory: The class or function.
+        offered: The arguments by name.
+        settings: Further arguments by name. Those that are no explicit parameters become keys of `config_var`.
+
     Raises:
-        Setup: `wants`, with `of` and `offered`: the factory requires other arguments.
+        Setup: `wants`, with `of` and `offered`: the factory requires other arguments; or `unused`, with `of` and
+            `takes`: it takes a setting in neither way.
     """
     try:
-        plain = isinstance(factory, (type, types.FunctionType))
-        named = _named(factory, *offered) if plain else _names(factory, offered)
+        if settings:
+            offered = _with_settings(factory, offered, settings)
+            named = _names(factory, offered)
+        else:
+            plain = isinstance(factory, (type, types.FunctionType))
+            named = _named(factory, *offered) if plain else _names(factory, offered)
     except (TypeError, ValueError):
+        if settings:
+            raise Setup(unused=sorted(settings), of=_name(factory), takes=[]) from None
         return {"task_description": offered["task_description"]}
     return {name: value for name, value in offered.items() if name in named}
 
@@ -136,15 +148,40 @@ def _named(factory: Any, *offered: str) -> set[str]:
 
 def _names(factory: Any, offered: Collection[str]) -> set[str]:
     parameters = _parameters(factory)
-    named = {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
+    named = _explicit(parameters)
     if any(item.kind is item.VAR_KEYWORD for item in parameters):
         named |= set(offered) - {"workspace"}
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     wanted = [item.name for item in parameters if item.default is item.empty and item.kind not in variable]
     unknown = [name for name in wanted if name not in offered or name not in named]
     if unknown:
-        raise Setup(wants=unknown, of=str(getattr(factory, "__name__", repr(factory))), offered=list(offered))
+        raise Setup(wants=unknown, of=_name(factory), offered=list(offered))
     return named
+
+
+def _explicit(parameters: tuple[inspect.Parameter, ...]) -> set[str]:
+    return {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
+
+
+def _with_settings(factory: Any, offered: dict[str, Any], settings: Any) -> dict[str, Any]:
+    """Return the offered arguments with settings: as arguments of their own, or in `config_var`."""
+    if getattr(factory, "forwards_settings", False):
+        return dict(offered, settings=settings)
+    parameters = _parameters(factory)
+    named = _explicit(parameters)
+    takes_any = any(item.kind is item.VAR_KEYWORD for item in parameters)
+    own = {name: value for name, value in settings.items() if name in named and name not in offered}
+    rest = {name: value for name, value in settings.items() if name not in own}
+    if rest and (not ("config_var" in named or takes_any) or getattr(factory, "ignores_config_var", False)):
+        raise Setup(unused=sorted(rest), of=_name(factory), takes=sorted(named - set(offered)))
+    offered = dict(offered, **own)
+    if rest:
+        offered["config_var"] = dict(offered["config_var"] or {}, **rest)
+    return offered
+
+
+def _name(factory: Any) -> str:
+    return str(getattr(factory, "__name__", repr(factory)))
 
 
 def takes_verbose(method: Callable[..., Any]) -> bool:

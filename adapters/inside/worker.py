@@ -203,7 +203,9 @@ class AgentServer:
 
     def make(self, request: dict[str, Any]) -> Any:
         given = offered(request)
-        self.agent = frameworks.adopted(self.factory(**rules.arguments(self.factory, given)), given)
+        self.agent = frameworks.adopted(
+            self.factory(**rules.arguments(self.factory, given, request.get("settings"))), given
+        )
         rules.check_agent(self.agent, stand_ins.VirtualUser)
         self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
         folder = rules.workspace(self.agent, given["workspace"], self.tell)

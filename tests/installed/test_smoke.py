@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import assert_type
 
 import viva
-from viva import Reply, StoredRun, VirtualUser
+from viva import Outcome, Reply, Step, StoredRun, VirtualUser
 from viva.cases import load_case
 from viva.judge.registry import EVALUATORS, Need
 from viva.sandbox.limits import SandboxLimits
@@ -22,22 +22,38 @@ from viva.sandbox.limits import SandboxLimits
 
 class Agent(VirtualUser):
     def get_reply_from_agent(self, message: str) -> Reply:
-        return Reply(message)
+        return Reply(message, (Step("s1"),))
 
 
+class Brevity:
+    name = "brevity"
+
+    async def evaluate(self, transcript: viva.Transcript, context: viva.Context) -> viva.Insight:
+        return viva.Insight("brevity", context.subject, "short", 1.0)
+
+
+async def main() -> None:
+    run: StoredRun = await viva.examine_async("echo", Agent, evaluators=[Brevity()])
+    assert_type(run.outcome, Outcome | None)
+    assert_type(viva.run_suite(["echo"], {"a": Agent, "b": "example:careful"}).figures.suite.mean, float | None)
+    assert_type(await viva.judge_async([run], evaluators="reward"), viva.SuiteResult)
+
+
+assert_type(viva.examine("echo", Agent, max_rounds=3), StoredRun)
 assert_type(viva.judge("runs/exam", evaluators="reward"), viva.SuiteResult)
 assert_type(viva.examine(load_case(Path("echo")), Agent), StoredRun)
 assert_type(SandboxLimits().seconds, float)
 assert_type(EVALUATORS.builtin["reward"], str)
 assert_type(Need("model"), Need)
 viva.judge(3)
+viva.run_suite(3, Agent)
 viva.no_such_name
 """
 
 
-@pytest.fixture(scope="session", params=["wheel", "archive", "editable"])
+@pytest.fixture(scope="session", params=["wheel", pytest.param("archive", marks=pytest.mark.soak), "editable"])
 def installed(request: pytest.FixtureRequest, workshop: Workshop) -> Environment:
-    """Viva, installed in one way and another."""
+    """Viva, installed in one way and another; the wheel from the source archive is the same file as the other one."""
     source = {"wheel": workshop.wheel, "archive": workshop.wheel_from_sdist, "editable": ROOT}[request.param]
     return workshop.environment(request.param, ["--editable", source] if request.param == "editable" else [source])
 
@@ -75,11 +91,11 @@ def test_a_type_checker_sees_the_types(installed: Environment, workshop: Worksho
     (tmp_path / "user.py").write_text(TYPED)
     words = ("--strict", "--follow-imports=silent", "--cache-dir", workshop.folder / "mypy", "user.py")
     done = installed.call("python", "-m", "mypy", *words, cwd=tmp_path)
-    # All that is wrong is what shall be: an argument of a wrong type, and a name that is not there.
+    # All that is wrong is what shall be: arguments of a wrong type, and a name that is not there.
     errors = [line for line in done.stdout.splitlines() if " error: " in line]
-    assert len(errors) == 2, done.stdout + done.stderr
-    assert "Argument 1" in errors[0]
-    assert "no_such_name" in errors[1]
+    assert len(errors) == 3, done.stdout + done.stderr
+    assert ["Argument 1" in error for error in errors] == [True, True, False]
+    assert "no_such_name" in errors[2]
 
 
 def test_the_conformance_suite_needs_no_test_file(installed: Environment, tmp_path: Path) -> None:

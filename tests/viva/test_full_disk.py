@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.viva.conftest import Desk
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import clean_environment, run_viva
 from viva.full_disk import error_words
 
 
@@ -61,8 +61,9 @@ def test_standard_output_that_is_full_is_no_success(desk: Desk, arguments: tuple
     desk.run("echo")
     more = ("--sandbox", "process") if arguments[0] == "run" else ()
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [VIVA, *arguments, *more],
+        done = run_viva(
+            *arguments,
+            *more,
             cwd=desk.folder,
             env=clean_environment(),
             stdout=full,

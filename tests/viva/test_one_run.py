@@ -32,8 +32,14 @@ CALLS = (
     "viva/exam/evaluation.py evaluate_all",
 )
 """All that a reader must follow, in order."""
-EDGES = ("viva/cli/process.py", "viva/cli/options.py", "viva/cli/project/used_file.py")
-"""What surrounds each command alike: the event loop, signals, values of `viva.yaml`, and how mistakes are reported."""
+EDGES = (
+    "viva/cli/process.py",
+    "viva/cli/options.py",
+    "viva/cli/project/used_file.py",
+    "viva/suites/worker.py Worker._do",
+)
+"""What surrounds each command alike: the event loop, signals, values of `viva.yaml`, and how mistakes are reported; and
+what a worker does for a job, whose answers of models it keeps apart from those of other jobs."""
 
 seen: list[list[str]] = []
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import viva
 from tests.viva.conftest import Desk
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
+from tests.viva.viva_command import run_pytest
 
 CODE = """\
 from functools import partial, wraps
@@ -160,7 +159,7 @@ def test_parts_that_a_python_program_passes(
 
 
 def test_an_evaluator_of_a_pytest_suite(desk: Desk) -> None:
-    command = [sys.executable, "-m", "pytest", "exam", "-q", "-p", "no:cacheprovider", "--viva-sandbox", "process"]
+    command = ["exam", "-q", "-p", "no:cacheprovider", "--viva-sandbox", "process"]
     command += ["--viva-agent", "example:careful", "--viva-evaluators", "parts.py:judges", *WITHOUT_OTHERS]
-    done = subprocess.run(command, cwd=desk.folder, capture_output=True, text=True, check=False)
+    done = run_pytest(*command, cwd=desk.folder, capture_output=True, text=True, check=False)
     assert LINE in done.stdout, done.stdout

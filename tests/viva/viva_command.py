@@ -10,16 +10,20 @@ import contextlib
 import importlib
 import io
 import os
+import resource
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from tests.warm.commands import WarmViva, can_be_warm
+from tests.warm.commands import WarmPytest, WarmViva, can_be_warm
+from tests.warm.processes import WarmProcess
+from viva.cli.init import written
 from viva.cli.main import run
 
 VIVA = Path(sysconfig.get_path("scripts")) / "viva"
@@ -75,9 +79,37 @@ def start_viva(*arguments: str | Path | float, **options: Any) -> subprocess.Pop
     return _started([VIVA, *map(str, arguments)], options)
 
 
-def _started(words: list[str | Path], options: dict[str, Any]) -> subprocess.Popen[Any]:
-    kind = WarmViva if can_be_warm(options.get("env"), options) else subprocess.Popen
-    return kind(words, **options)
+@contextlib.contextmanager
+def warm_trials() -> Iterator[None]:
+    """Meanwhile, the commands that `viva init` tries are warm."""
+
+    def run_warm(words: list[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+        _, _, module, *_ = words
+        return _ended(words, WarmPytest if module == "pytest" else WarmViva, **options)
+
+    with mock.patch.object(written, "subprocess", _Trials(run_warm)):
+        yield
+
+
+class _Trials:
+    """The module `subprocess`, as far as `viva init` uses it."""
+
+    DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
+
+    def __init__(self, run: Callable[..., subprocess.CompletedProcess[Any]]) -> None:
+        self.run = run
+
+
+def _started(
+    words: Sequence[str | Path], options: dict[str, Any], warm: type[WarmProcess] = WarmViva
+) -> subprocess.Popen[Any]:
+    if can_be_warm(options.get("env"), options):
+        return warm(words, **options)
+    if group := options.pop("group", None):
+        words = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *words]
+    if limits := options.pop("open_files", None):
+        options["preexec_fn"] = partial(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+    return subprocess.Popen(words, **options)
 
 
 def run_viva(*arguments: str | Path | float, **options: Any) -> subprocess.CompletedProcess[Any]:
@@ -93,8 +125,15 @@ def run_python(*words: str | Path, **options: Any) -> subprocess.CompletedProces
     return _ended([sys.executable, *words], **options)
 
 
+def run_pytest(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a session of pytest, as `subprocess.run` does; it may find pytest's and Viva's modules imported already."""
+    return _ended([sys.executable, "-m", "pytest", *words], WarmPytest, **options)
+
+
 def _ended(
-    words: list[str | Path],
+    words: Sequence[str | Path],
+    warm: type[WarmProcess] = WarmViva,
+    *,
     timeout: float | None = None,
     input: str | bytes | None = None,  # noqa: A002, as subprocess.run calls it
     capture_output: bool = False,
@@ -105,7 +144,7 @@ def _ended(
         options["stdin"] = subprocess.PIPE
     if capture_output:
         options["stdout"] = options["stderr"] = subprocess.PIPE
-    with _started(words, options) as process:
+    with _started(words, options, warm) as process:
         try:
             out, errors = process.communicate(input, timeout=timeout)
         except BaseException:

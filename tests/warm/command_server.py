@@ -1,6 +1,6 @@
 """The process from which `tests/warm/commands.py` forks: it imports what `viva` needs, and forks when it is asked.
 
-The forks are processes of `viva`, or of a Python program that imports it.
+The forks are processes of `viva`, or of a Python program that imports it. The arguments are more modules to import.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from types import CodeType, ModuleType
 
 from forks import serve_forks  # the folder of this script is on the path
@@ -52,12 +53,15 @@ def main() -> CodeType | None:
         The program that the process is to run; None for that of `viva`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
-    for name in MODULES:
+    for name in (*MODULES, *sys.argv[1:-1]):
         importlib.import_module(name)
+    if "anyio" in sys.modules:  # has a plugin of pytest, which warns of plugins that are imported, unless they say this
+        sys.modules["anyio"].__doc__ = "PYTEST_DONT_REWRITE"
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
-    fork = serve_forks(int(sys.argv[1]))
+    own_path = _path_of(os.environ)
+    fork = serve_forks(int(sys.argv[-1]))
     random.seed()
     _open_streams()
     code = None
@@ -68,16 +72,26 @@ def main() -> CodeType | None:
         sys.argv = ["-c", *fork.words[3:]]
         sys.path[0] = ""
         code = compile(fork.words[2], "<string>", "exec")
+    elif fork.words[1] == "-m":
+        sys.argv = ["-m", *fork.words[3:]]
+        sys.path[0] = os.getcwd()
+        run = f"import runpy; runpy.run_module({fork.words[2]!r}, run_name='__main__', alter_sys=True)"
+        code = compile(run, "<string>", "exec")
     else:
         sys.argv = fork.words[1:]
         sys.path[0] = os.path.dirname(os.path.realpath(sys.argv[0]))
         with open(sys.argv[0], "rb") as file:
             code = compile(file.read(), sys.argv[0], "exec")
+    sys.path[1:1] = [folder for folder in _path_of(fork.environment) if folder not in own_path]
     script = ModuleType("__main__")
-    if sys.argv[0] != "-c":
+    if sys.argv[0] not in ("-c", "-m"):
         script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
     return code
+
+
+def _path_of(environment: Mapping[str, str]) -> list[str]:
+    return [os.path.abspath(folder) for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
 
 
 def _open_streams() -> None:

@@ -15,13 +15,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from _pytest.config import default_plugins
+
 from tests.warm.processes import WarmProcess, WarmServer, warm_processes_work
 
 _PYTHON = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "GLIBC")
-"""Variables that the interpreter, or the C library, reads when a process starts."""
+"""Variables that the interpreter, or the C library, reads when a process starts. A fork heeds PYTHONPATH."""
 _OPTIONS = frozenset({"stdin", "stdout", "stderr", "cwd", "env", "encoding", "errors", "text", "bufsize"})
 """Options of Popen that a warm process can honour."""
-_OWN_OPTIONS = _OPTIONS | {"start_new_session", "universal_newlines", "pipesize"}
+_OWN_OPTIONS = _OPTIONS | {"group", "open_files", "start_new_session", "universal_newlines", "pipesize"}
+
+
+_SERVER = Path(__file__).with_name("command_server.py")
+_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), "viva.models.autogen.client")
 
 
 def can_be_warm(env: Mapping[str, str] | None, options: Mapping[str, Any]) -> bool:
@@ -32,14 +38,23 @@ def can_be_warm(env: Mapping[str, str] | None, options: Mapping[str, Any]) -> bo
 
 
 def _start_variables(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name.startswith(_PYTHON)}
+    return {name: value for name, value in env.items() if name.startswith(_PYTHON) and name != "PYTHONPATH"}
 
 
 class WarmViva(WarmProcess):
     """A process of the command `viva`, or of a program that imports it.
 
-    The first of its arguments is the path of the script `viva`, or `sys.executable`, which `-c` and a text follow, or a
-    file.
+    The first of its arguments is the path of the script `viva`, or `sys.executable`, which `-c` and a text follow, `-m`
+    and a module, or a file.
     """
 
-    server = WarmServer([sys.executable, Path(__file__).with_name("command_server.py")])
+    server = WarmServer([sys.executable, _SERVER])
+
+
+class WarmPytest(WarmProcess):
+    """A process of pytest, which has also imported what Viva's models and pytest's own plugins need.
+
+    Viva's plugin and those of others are imported anew: pytest rewrites their assertions as it imports them.
+    """
+
+    server = WarmServer([sys.executable, _SERVER, *_PYTEST])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import array
 import json
 import os
+import resource
 import signal
 import socket
 from typing import NamedTuple
@@ -20,6 +21,10 @@ class Fork(NamedTuple):
     folder: str
     environment: dict[str, str]
     new_session: bool
+    open_files: tuple[int, int] | None
+    """The soft and the hard limit of descriptors; None for those of the server."""
+    group: str | None
+    """The folder of the control group to join; None for that of the server."""
 
 
 def serve_forks(handle: int) -> Fork:
@@ -71,6 +76,11 @@ def _set_up(fds: list[int]) -> Fork:
     for place, fd in enumerate([os.dup(fd) for fd in fds[1:]]):
         os.dup2(fd, place)
     os.closerange(3, 1 << 12)
+    if fork.group:
+        with open(f"{fork.group}/cgroup.procs", "w") as members:
+            members.write(str(os.getpid()))
+    if fork.open_files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, tuple(fork.open_files))
     os.chdir(fork.folder)
     os.environ.clear()
     os.environ.update(fork.environment)

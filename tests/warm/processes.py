@@ -43,9 +43,20 @@ class WarmServer:
         self.env = env
         self._connection: socket.socket | None = None
 
-    def fork(self, words: list[str], cwd: str, env: dict[str, str], streams: list[int], new_session: bool) -> int:
+    def fork(
+        self,
+        words: list[str],
+        cwd: str,
+        env: dict[str, str],
+        streams: list[int],
+        new_session: bool,
+        open_files: tuple[int, int] | None = None,
+        group: Path | None = None,
+    ) -> int:
         """Return the id of a new process, which is a child of this one."""
-        request = json.dumps([words, cwd, env, new_session]).encode("utf-8", "surrogateescape")
+        request = json.dumps([words, cwd, env, new_session, open_files, group and str(group)]).encode(
+            "utf-8", "surrogateescape"
+        )
         with _forking, os.fdopen(os.memfd_create("request"), "wb+", buffering=0) as file:
             # In a file, because an environment can be larger than a message of a socket.
             file.write(request)
@@ -90,6 +101,18 @@ class WarmProcess(subprocess.Popen[Any]):
 
     server: ClassVar[WarmServer]
 
+    def __init__(
+        self, args: Any, *, open_files: tuple[int, int] | None = None, group: Path | None = None, **options: Any
+    ) -> None:
+        """Args:
+        args: The words of the command.
+        open_files: The soft and the hard limit of its descriptors.
+        group: The folder of the control group that it joins.
+        **options: Those of `Popen`.
+        """
+        self._open_files, self._group = open_files, group
+        super().__init__(args, **options)
+
     def _execute_child(self, args: Any, *rest: Any) -> None:
         # The parameters of CPython's own method, by position, of which a warm process can honour these.
         _, _, _, _, cwd, env, _, _, _, *more = rest
@@ -98,7 +121,8 @@ class WarmProcess(subprocess.Popen[Any]):
         streams = [own if given == -1 else given for own, given in enumerate((p2cread, c2pwrite, errwrite))]
         words = [os.fspath(word) for word in args]
         folder = os.fspath(cwd or Path.cwd())
-        self.pid = self.server.fork(words, folder, dict(os.environ if env is None else env), streams, new_session)
+        environment = dict(os.environ if env is None else env)
+        self.pid = self.server.fork(words, folder, environment, streams, new_session, self._open_files, self._group)
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
 

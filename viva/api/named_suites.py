@@ -29,20 +29,8 @@ KEYWORDS = {
     **{
         name: name
         for name in (
-            *(
-                "trials",
-                "until",
-                "margin",
-                "max_runs",
-                "names",
-                "tags",
-                "sinks",
-                "out",
-                "evaluators",
-                "threshold",
-                "max_cost",
-                "max_tokens",
-            ),
+            *("vary", "trials", "until", "margin", "max_runs", "names", "tags", "sinks", "out", "evaluators"),
+            *("threshold", "max_cost", "max_tokens"),
             *("engine", "ray_address", "ray_workers", *sorted(ALL)),
         )
     },

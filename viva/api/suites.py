@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from viva.adapters.connectors.settings import varied_texts
 from viva.api.arguments import Amount, Count, Share, checked
 from viva.api.asked import options_from
 from viva.api.blocking import blocking
@@ -40,6 +41,7 @@ async def run_suite_async(
     cases: CaseLike | Iterable[CaseLike],
     agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLike],
     *,
+    vary: Mapping[str, Iterable[object]] | str | Iterable[str] = (),
     trials: Count = 1,
     until: str | None = None,
     margin: Share | None = None,
@@ -67,6 +69,8 @@ async def run_suite_async(
         cases: Cases, paths of cases or of folders of cases, or names of bundled cases; one or several.
         agents: SPECs, VirtualUser classes, or functions that return an object with their methods; one or several, or a
             mapping with their names in records.
+        vary: The values of settings of the agents, by name, as in `{"temperature": [0, 0.7]}`; or texts as `--vary`
+            takes them. Each agent is tested with each combination.
         trials: Number of runs for each case and agent.
         until: Add trials until a decision is made: `ci=HALF-WIDTH`, `compare` or `gate=SCORE`.
         margin: With `until`: a difference in score that does not matter. Default: 0.05.
@@ -111,6 +115,7 @@ async def run_suite_async(
         command="suite",
         paths=paths,
         agents=specs,
+        vary=varied_texts(vary),
         trials=trials,
         until=_until(until, margin),
         names=(names,) if isinstance(names, str) else tuple(names),

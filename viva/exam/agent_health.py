@@ -116,7 +116,9 @@ async def _can_be_made(agent: LoadedAgent, case: Case) -> bool:
     except OSError:  # it took every descriptor that there is
         return False
     with place as folder:
-        arguments = AgentArguments(case.task_description, case.app_dir, case.agent_config, Path(folder), case.verbose)
+        arguments = AgentArguments(
+            case.task_description, case.app_dir, case.agent_config, Path(folder), case.verbose, agent.settings
+        )
         try:
             session = await open_session(agent.factory, arguments, LOOK_SECONDS, agent.home)
         except AgentTimeout:

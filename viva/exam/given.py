@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.settings import read_settings, with_settings
+from viva.adapters.connectors.varied_spec import split_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,19 @@ class Given:
     """The agents by their SPEC in the work order."""
     evaluators: Mapping[str, object] = field(default_factory=dict)
     """The evaluators by their name in the work order's options: a class, a function that makes one, or an evaluator."""
+
+    def agent(self, spec: str) -> LoadedAgent | None:
+        """Return the agent of a SPEC that may have settings; None if it must be looked up.
+
+        Raises:
+            SetupError: the file of a setting cannot be read.
+        """
+        found = self.agents.get(spec)
+        if found is None and self.agents:
+            varied = split_settings(spec)
+            base = self.agents.get(varied.base)
+            found = None if base is None else with_settings(base, spec, varied, read_settings(varied))
+        return found
 
 
 NOTHING = Given()

@@ -67,7 +67,11 @@ class Resources:
     """The limits of models' answers that the user gave."""
     node: str | None = None
     """The name of the cluster's node on which the runs are conducted; None without a cluster."""
-    settings: dict[Any, tuple[Case, object, Setting]] = field(default_factory=dict, repr=False, compare=False)
+    _limits: tuple[Case, ConversationLimits] | None = field(default=None, init=False, repr=False, compare=False)
+    """The case whose limits were asked for last, and these limits."""
+    settings: dict[Any, tuple[Case, object, Setting]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     """What the settings of trials have in common, with the case and the evaluators for which it was made."""
 
     def health(self, spec: str) -> AgentHealth:
@@ -76,12 +80,16 @@ class Resources:
 
     def limits(self, case: Case) -> ConversationLimits:
         """Return the limits of a case's conversation, from the command line, or else the case, or else the defaults."""
-        options = self.options
-        return ConversationLimits(
-            options.max_rounds or case.max_rounds or DEFAULT_MAX_ROUNDS,
-            options.reply_seconds,
-            options.run_seconds or case.timeout,
-        )
+        known = self._limits
+        if known is None or known[0] is not case:  # each run asks several times
+            options = self.options
+            limits = ConversationLimits(
+                options.max_rounds or case.max_rounds or DEFAULT_MAX_ROUNDS,
+                options.reply_seconds,
+                options.run_seconds or case.timeout,
+            )
+            known = self._limits = case, limits
+        return known[1]
 
     def examiner(self, case: Case, persona: str = "", strategy: str = "") -> Examiner:
         """Return a new examiner for one conversation.
@@ -178,7 +186,7 @@ async def build_resources(
         SandboxError: the sandbox failed.
     """
     papers = [case for case in cases if case is not None]
-    loaded = {spec: given.agents.get(spec) or load_with(options, spec) for spec in agents}
+    loaded = {spec: given.agent(spec) or load_with(options, spec) for spec in agents}
     if (refused := untaken_conversation(papers, loaded.values())) is not None:
         raise SetupError(refused)
     examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)

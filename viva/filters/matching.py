@@ -50,6 +50,11 @@ def result_fields(expression: Expression) -> list[str]:
     return list(dict.fromkeys(field.shown for field in found if field.of_result))
 
 
+def value_test(comparison: Comparison) -> Callable[[Value], bool]:
+    """Return the function that tells of the value of a comparison's field whether the comparison is true."""
+    return _test(FIELDS[comparison.name], comparison)
+
+
 def _comparison(comparison: Comparison, context: FilterContext) -> Matches:
     field, key = FIELDS[comparison.name], comparison.key or ""
     test = _test(field, comparison)

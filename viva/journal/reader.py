@@ -17,6 +17,7 @@ from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.copies import changed
+from viva.records.quick.readers import read_round, read_whole_setting
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
@@ -223,7 +224,7 @@ def _value(line: Line, texts: KeptTexts, damage: Damage) -> object | None:
     kind = _TYPES.get(name)
     if kind is not None and (text := plain_data(raw)) is not None:
         with suppress(ValueError, RecursionError):
-            return decode_json(kind, text)
+            return _decoded_text(name, kind, text)
     event = parse(raw, number, damage)
     return None if event is None else _decoded_data(kind, event.data, texts)
 
@@ -235,11 +236,20 @@ def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
         data = sealed[1]
         if '"_texts"' not in data and '"_steps"' not in data:
             try:
-                return decode_json(kind, data)
+                return _decoded_text(sealed[0], kind, data)
             except (ValueError, RecursionError):
                 pass  # parsed, to tell what is damaged
     event = parse(line, 0, damage)
     return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
+
+
+def _decoded_text(name: str, kind: type[object], text: str | bytes) -> object:
+    quickly = _QUICKLY.get(name)
+    found = None if quickly is None else quickly(text)
+    return decode_json(kind, text) if found is None else found
+
+
+_QUICKLY: dict[str, Callable[[str | bytes], object]] = {"round": read_round, "setting": read_whole_setting}
 
 
 def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:

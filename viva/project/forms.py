@@ -22,6 +22,8 @@ class OptionForm(Enum):
     """A path, or the name of a bundled case."""
     AGENT = auto()
     """An agent's SPEC."""
+    VARIED = auto()
+    """`NAME=VALUE,VALUE…`; a value may be the path of a text."""
     PARTS = auto()
     """The names of installed parts, or import strings."""
     SINK = auto()
@@ -43,6 +45,7 @@ _OF: Mapping[OptionForm, str] = {
     OptionForm.ANSWERS: "cache",
     OptionForm.CASES: "case paths",
     OptionForm.AGENT: "agent agents",
+    OptionForm.VARIED: "vary",
     OptionForm.PARTS: "evaluators match_arguments",
     OptionForm.SINK: "sinks",
     OptionForm.MODEL: "backup_model exam_review examiner_model judge_model model",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.adapters.connectors.spec import FILE_ENDINGS, SCHEMES, is_agent_file
+from viva.adapters.connectors.varied_spec import TEXT_ENDINGS, split_settings
 from viva.exam.options import MODEL_FILES
 from viva.plugins.parameters import split_list
 from viva.project.forms import FORMS, OptionForm
@@ -62,6 +63,11 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
         case OptionForm.PARTS:
             own = [part for part in split_list(str(value)) if _NAME_ALONE.fullmatch(part) is None]
             return f"imports {', '.join(own)}" if own else None
+        case OptionForm.VARIED:
+            texts = [part.strip() for part in str(value).partition("=")[2].split(",")]
+            files = [text for text in texts if text.endswith(TEXT_ENDINGS)]
+            outside = [text for text in files if not _is_inside(text, folder)]
+            return f"gives its agents the text of {', '.join(outside)}" if outside else None
         case OptionForm.SINK:
             return f"sends the completed runs to {value}"
         case OptionForm.MODEL:
@@ -75,13 +81,17 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
         case OptionForm.ANSWERS:
             return f"takes answers of the examiner's and the judges' models from {value}"
         case OptionForm.OUTPUT:
-            inside = Path(os.path.realpath(folder / value)).is_relative_to(os.path.realpath(folder))
-            return None if inside else f"writes its journal to {value}"
+            return None if _is_inside(value, folder) else f"writes its journal to {value}"
         case _:
             return None
 
 
+def _is_inside(path: str, folder: Path) -> bool:
+    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
+
+
 def _agent(spec: str) -> str | None:
+    spec = split_settings(spec).base
     scheme = _scheme(spec)
     if scheme in SAFE_SCHEMES:
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.adapters.connectors.spec import SCHEMES, is_agent_file
+from viva.adapters.connectors.varied_spec import TEXT_ENDINGS, VariedSpec, split_settings
 from viva.exam.options import MODEL_FILES
 from viva.plugins.parameters import split_list
 from viva.project.forms import FORMS, OptionForm
@@ -44,6 +45,8 @@ def _moved(form: OptionForm, value: Any, before: Path, now: Path) -> Any:
             return _existing(value, before, now)
         case OptionForm.AGENT:
             return _agent(value, before, now)
+        case OptionForm.VARIED:
+            return _varied(value, before, now)
         case OptionForm.PARTS:
             return ",".join(_import_string(part, before, now) for part in split_list(value))
         case OptionForm.SINK:
@@ -72,6 +75,10 @@ def _existing(text: str, before: Path, now: Path) -> str:
 
 
 def _agent(spec: str, before: Path, now: Path) -> str:
+    varied = split_settings(spec)
+    if varied.settings:
+        settings = {name: _text_file(value, before, now) for name, value in varied.settings.items()}
+        return str(VariedSpec(_agent(varied.base, before, now), settings))
     scheme, _, rest = spec.partition(":")
     if scheme in ("taskweaver", "replay"):
         return f"{scheme}:{_existing(rest, before, now)}"
@@ -83,6 +90,19 @@ def _agent(spec: str, before: Path, now: Path) -> str:
         return _path(spec, before, now)
     part, at, environment = spec.partition("@")
     return _import_string(part, before, now) + at + (_existing(environment, before, now) if at else "")
+
+
+def _text_file(value: str, before: Path, now: Path) -> str:
+    return _path(value, before, now) if value.endswith(TEXT_ENDINGS) else value
+
+
+def _varied(text: str, before: Path, now: Path) -> str:
+    """Return what `--vary` takes, with the paths of files whose texts are values."""
+    name, equals, values = text.partition("=")
+    moved = (
+        f"{part[: len(part) - len(part.lstrip())]}{_text_file(part.strip(), before, now)}" for part in values.split(",")
+    )
+    return name + equals + ",".join(moved)
 
 
 def _word(word: str, before: Path, now: Path) -> str:

@@ -7,7 +7,7 @@ one of a twin: a class with the same slots, which is not frozen.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -83,17 +83,31 @@ def _copier(kind: Any) -> Callable[[Any], Any]:
     names, twin = [field.name for field in dataclasses.fields(kind)], _twin(kind)
     if twin is None:
         return lambda record: _copied(record, names)
+    return copier_from(kind)
+
+
+def copier_from(kind: Any, given: Sequence[str] = (), **constants: Any) -> Callable[..., Any]:
+    """Return what makes a dataclass of another object with the same attributes; `__post_init__` is not called.
+
+    Args:
+        kind: The dataclass, frozen and with slots.
+        given: The fields whose values the function gets behind the object, in this order.
+        constants: The values of further fields.
+    """
+    known: dict[str, Any] = {"_new": object.__new__, "_twin": _twin(kind), "_kind": kind}
+    known |= {f"_{name}": value for name, value in constants.items()}
+    values = {name: name for name in given} | {name: f"_{name}" for name in constants}
+    names = [field.name for field in dataclasses.fields(kind)]
     lines = [
-        "def copy(record):",
+        f"def make({', '.join(('record', *given))}):",
         " made = _new(_twin)",
-        *(f" made.{name} = record.{name}" for name in names),
+        *(f" made.{name} = {values.get(name, f'record.{name}')}" for name in names),
         " made.__class__ = _kind",
         " return made",
     ]
-    known: dict[str, Any] = {"_new": object.__new__, "_twin": twin, "_kind": kind}
     _run(lines, known)
-    copier: Callable[[Any], Any] = known["copy"]
-    return copier
+    maker: Callable[..., Any] = known["make"]
+    return maker
 
 
 def _copied(record: Any, names: list[str]) -> Any:

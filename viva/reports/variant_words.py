@@ -1,10 +1,12 @@
-"""The statistics by persona and by strategy as rows of words, which console, page and Markdown put into tables."""
+"""The statistics by persona, strategy and setting as rows of words, which reports put into tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from viva.adapters.connectors.spec import agent_label
+from viva.adapters.connectors.varied_spec import split_settings
 from viva.records.text import one_line
 from viva.reports.number_words import interval, number, percent, percents
 from viva.statistics.groups import FEWEST_CASES, Group
@@ -14,7 +16,7 @@ from viva.statistics.variants.figures import Dimension, DimensionFigures, Varian
 
 PERSONA_HEADS: tuple[str, ...] = ("persona", "runs", "score (95 %)", "pass", "against the others", "excluded")
 STRATEGY_HEADS: tuple[str, ...] = ("strategy", "runs", "held (95 %)", "gave way", "score", "against the others")
-PLURALS = {"persona": "personas", "strategy": "strategies"}
+PLURALS = {"persona": "personas", "strategy": "strategies", "setting": "values"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class VariantTable:
 
     dimension: Dimension
     title: str
-    """`persona`, or `strategy`; with the agent's label where there are several agents."""
+    """`persona`, `strategy`, or the name of a setting; with the agent's label where there are several agents."""
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     """The worst first."""
@@ -38,14 +40,19 @@ def variant_tables(figures: Figures, labels: Mapping[str, str]) -> Iterator[Vari
         figures: The statistics.
         labels: The short name of each agent.
     """
-    several = len(figures.agents) > 1
+    several = len({split_settings(group.name).base for group in figures.agents}) > 1
     for each in figures.variants:
-        agent = f" {labels.get(each.agent, one_line(each.agent, 60))}" if several else ""
+        label = agent_label(each.agent) if each.setting else labels.get(each.agent, one_line(each.agent, 60))
+        agent = f" {label}" if several or (len(figures.agents) > 1 and not each.setting) else ""
         if each.dimension == "strategy":
             heads, rows = STRATEGY_HEADS, tuple(map(_strategy, each.variants))
         else:
             heads, rows = PERSONA_HEADS, tuple(map(_persona, each.variants))
-        yield VariantTable(each.dimension, f"{each.dimension}{agent}", heads, rows, tuple(_lines(each)))
+        title: str = each.dimension
+        if each.setting:
+            title = one_line(each.setting, 60)
+            heads = (title, *heads[1:])
+        yield VariantTable(each.dimension, f"{title}{agent}", heads, rows, tuple(_lines(each)))
 
 
 def _persona(figures: VariantFigures) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import Interval, mean_interval, wilson
 from viva.statistics.pass_k import mean_pass_k
 
-Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy"]
+Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy", "setting"]
 """What runs are put together by: `case` and `cell` are of one case; `agent`, `tag`, `cell`, `persona` and `strategy` of
-one agent."""
+one agent; `setting` of one agent with one value of a setting, whatever its other settings are."""
 
 FEWEST_CASES = 5
 """Minimum number of cases of an interval; fewer, whatever they show, do not generalize to other cases."""

@@ -151,7 +151,8 @@ def why_excluded(record: RunRecord, evaluator: str | None = None) -> str:
 
 def _score(record: RunRecord, score: float | None, low: float | None, high: float | None) -> Score | None:
     failed = record.outcome is Outcome.TARGET_ERROR
-    if score is None:
+    # A stranger's journal may say that a score is no number, which no average survives.
+    if score is None or score != score or low != low or high != high:
         return Score(0.0, 0.0, 0.0) if failed else None
     if failed:  # also in journals of before this rule: what an error's words happen to satisfy was not earned
         return Score(score, 0.0, score if high is None else high)

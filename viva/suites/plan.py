@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
+from viva.adapters.connectors.settings import parse_varied, varied_specs
 from viva.cases import Case, CaseError, Skipped, find_case, find_cases, load_cases
 from viva.cases.find import BUNDLED
 from viva.errors import SetupError
@@ -104,15 +105,15 @@ def _unknown_tags(cases: Sequence[Case], wanted: Sequence[str]) -> str:
 
 
 def specs_of(request: SuiteRequest) -> tuple[str, ...]:
-    """Return the SPECs of the agents under test.
+    """Return the SPECs of the agents under test, each with each combination of the settings that are varied.
 
     Raises:
-        SetupError: one is given twice.
+        SetupError: one is given twice, or the settings cannot be varied.
     """
     specs = request.agents or (DEFAULT_AGENT,)
     if len(set(specs)) < len(specs):
         raise SetupError("the same --agent is given twice; use --trials to test an agent several times.")
-    return specs
+    return varied_specs(specs, parse_varied(request.vary))
 
 
 def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[RunHeader, Case]]:

@@ -69,6 +69,8 @@ class SuiteRequest(Request):
     """Case folders, folders of cases, or names of bundled cases."""
     agents: tuple[str, ...] = ()
     """SPECs; empty means the bundled careful agent."""
+    vary: tuple[str, ...] = ()
+    """Settings of the agents that are varied, as `--vary` takes them."""
     trials: int = 1
     until: Until | None = None
     """The decision at which the suite ends; None for a fixed number of trials."""
@@ -96,8 +98,9 @@ class SuiteRequest(Request):
             for path, full in zip(self.paths, joined, strict=True)
         ]
         return {
-            "cases": paths, "agents": self.agents, "trials": self.trials, "until": self.until,
-            "names": self.names, "tags": self.tags, "filters": self.only_by,
+            "cases": paths, "agents": self.agents, "vary": self.vary, "trials": self.trials, "until": self.until,
+            "names": self.names, "tags": self.tags,
+            "filters": self.only_by,
         }  # fmt: skip
 
     @property

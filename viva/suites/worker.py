@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from viva.adapters.contract import AgentArguments
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.attempt.exam_run import ExamRun, setting_for
@@ -33,10 +34,11 @@ from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.cache.scope import AnswerScope, answers_of
 from viva.models.prices import price
-from viva.records.copies import changed
+from viva.records.copies import changed, make_quickly
+from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
-from viva.records.transcript import NO_USAGE, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Reply, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
@@ -66,6 +68,8 @@ class Worker:
         cases: The cases of the plan; other cases are read from the journals of their conversations.
         journal: The journal to which the runs are written.
         """
+        # Made many times for each run.
+        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}

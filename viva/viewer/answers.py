@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -47,17 +46,6 @@ def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) 
     }
 
 
-_ORDERS: Mapping[str, Callable[[ListedRun], Any]] = {
-    "began": lambda each: 0,
-    "case": lambda each: (each.record.subject, each.record.agent, each.record.trial),
-    "score": lambda each: -1.0 if each.record.score is None else each.record.score,
-    "rounds": lambda each: len(each.places.rounds),
-    "seconds": lambda each: each.record.timing.seconds,
-    "cost": lambda each: -1.0 if each.row is None or each.row.cost is None else each.row.cost,
-    "tokens": lambda each: -1 if each.row is None or each.row.tokens is None else each.row.tokens,
-}
-
-
 def runs_view(journal: WatchedJournal, where: str, order: str, first: int, most: int) -> dict[str, Any]:
     """Return some of the runs that a filter keeps.
 
@@ -71,33 +59,30 @@ def runs_view(journal: WatchedJournal, where: str, order: str, first: int, most:
     Raises:
         FilterError: `where` is not an expression.
     """
-    found = list(journal.matching(where))
-    key = _ORDERS.get(order.removeprefix("-"))
-    if key is not None and order != "began":
-        found.sort(key=key, reverse=order.startswith("-"))
+    found = journal.positions(where, order)
     shown = found[max(0, first) : max(0, first) + min(most, MOST_ROWS)]
     return {
         "total": len(found),
         "among": len(journal.runs),
         "first": first,
-        "rows": [row_view(each) for each in shown],
+        "rows": [row_view(ListedRun(journal, each)) for each in shown],
         "version": journal.version,
     }
 
 
 def row_view(listed: ListedRun) -> dict[str, Any]:
     """Return one run as the list shows it."""
-    record, row = listed.record, listed.row
+    row, places = listed.row, listed.places
     shown: dict[str, Any] = {
-        "id": listed.places.run,
-        "case": one_line(record.subject or listed.places.run, 200),
-        "agent": one_line(record.agent, 200),
-        "trial": record.trial,
-        "rounds": len(listed.places.rounds),
+        "id": places.run,
+        "case": one_line(listed.case or places.run, 200),
+        "agent": one_line(listed.agent, 200),
+        "trial": listed.trial,
+        "rounds": len(places.rounds),
         "standing": "running",
     }
     if row is None:
-        return shown | {"judging": listed.places.transcript != NOWHERE}
+        return shown | {"judging": places.transcript != NOWHERE}
     return shown | {
         "standing": row.standing.value,
         "outcome": row.outcome,
@@ -109,7 +94,7 @@ def row_view(listed: ListedRun) -> dict[str, Any]:
         "played": row.played,
         "missed": row.missed,
         "reason": row.reason,
-        "requeued": listed.places.requeued,
+        "requeued": places.requeued,
     }
 
 
@@ -118,11 +103,9 @@ def grid_view(journal: WatchedJournal, where: str) -> dict[str, Any]:
     agents: dict[str, int] = {}
     cells: dict[str, dict[int, list[list[Any]]]] = {}
     for listed in journal.matching(where):
-        record = listed.record
-        place = agents.setdefault(record.agent, len(agents))
-        standing = "running" if listed.row is None else listed.row.standing.value
-        cell = cells.setdefault(record.subject, {}).setdefault(place, [])
-        cell.append([record.trial, standing, listed.record.score, listed.places.run])
+        place = agents.setdefault(listed.agent, len(agents))
+        cell = cells.setdefault(listed.case, {}).setdefault(place, [])
+        cell.append([listed.trial, listed.standing, listed.score, listed.run])
     rows = [
         {"case": one_line(case, 200), "cells": [sorted(inner.get(place, ())) for place in range(len(agents))]}
         for case, inner in islice(cells.items(), max(1, MOST_CELLS // max(1, len(agents))))

@@ -58,18 +58,18 @@ class Follower:
         return self._stopped.is_set()
 
     def look(self, place: int) -> bool:
-        """Look at one journal; return whether it changed."""
+        """Look at one journal; return whether it changed. Of a large one, a part is read."""
         journal = self.journals[place]
         try:
             found = os.stat(journal.folder / FILE)
         except OSError:
             return False
         size = (found.st_size, found.st_ino)
-        if size == self._sizes[place] or journal.problem:
+        if (size == self._sizes[place] and not journal.is_behind) or journal.problem:
             return False
         self._sizes[place] = size
         try:
-            return journal.follow()
+            return journal.follow(whole=False)
         except JournalError as error:
             journal.give_up(str(error))
         except Exception as error:  # a journal that breaks Viva must not end the following of the others
@@ -77,7 +77,7 @@ class Follower:
         return True
 
     def _run(self) -> None:
-        while not self._stopped.wait(SECONDS):
+        while not self._stopped.wait(0 if any(each.is_behind for each in self.journals) else SECONDS):
             now, any_changed = time.monotonic(), False
             for place in range(len(self.journals)):
                 lately = now - self._moved[place] < LATELY

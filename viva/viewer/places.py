@@ -18,6 +18,7 @@ from viva.regular_files import open_plain
 NOWHERE = -1
 _REQUEUE = REQUEUE.encode()
 _EXCHANGE = EXCHANGE.encode()
+_KINDS = frozenset({b"round", b"setting", b"transcript", b"run", _REQUEUE, _EXCHANGE})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 
 
@@ -52,51 +53,160 @@ class RunPlaces:
             self.rounds.insert(place, offset)
 
 
+_OFFSETS = ("setting", "transcript", "record", "asked")
+MOST_AT_ONCE = 16 * 1024 * 1024
+"""Number of bytes after which `follow` stops reading, so that what was found can be shown."""
+_MOST_PACKED = 2_000
+"""Maximum number of rounds of a run of which the places are packed."""
+
+
+class PlacesOfRuns:
+    """The places of all runs, in the order in which the runs began.
+
+    Those of a run that ended are packed into common arrays, some sixty bytes for each run instead of four hundred, and
+    unpacked when they are asked for.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self._positions: dict[str, int] = {}
+        self._open: dict[int, RunPlaces] = {}
+        self._offsets = {name: array("q") for name in _OFFSETS}
+        self._attempts, self._changed = array("I"), array("I")
+        self._requeued = bytearray()
+        self._first, self._counts = array("q"), array("I")
+        self._rounds = array("q")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, run: object) -> bool:
+        return run in self._positions
+
+    def position(self, run: str) -> int | None:
+        """Return the position of a run; None if there is none."""
+        return self._positions.get(run)
+
+    def get(self, run: str) -> RunPlaces | None:
+        """Return the places of a run; None if there is none."""
+        position = self._positions.get(run)
+        return None if position is None else self.at(position)
+
+    def __getitem__(self, run: str) -> RunPlaces:
+        return self.at(self._positions[run])
+
+    def at(self, position: int) -> RunPlaces:
+        """Return the places of the run at a position."""
+        known = self._open.get(position)
+        if known is not None:
+            return known
+        first, count = self._first[position], self._counts[position]
+        return RunPlaces(
+            self.ids[position],
+            self._attempts[position],
+            numbers=array("I", range(1, count + 1)),
+            rounds=self._rounds[first : first + count],
+            requeued=bool(self._requeued[position]),
+            changed=self._changed[position],
+            **{name: offsets[position] for name, offsets in self._offsets.items()},
+        )
+
+    def record_at(self, position: int) -> int:
+        """Return where the record of a run is."""
+        known = self._open.get(position)
+        return self._offsets["record"][position] if known is None else known.record
+
+    def rounds_at(self, position: int) -> int:
+        """Return the number of rounds of a run."""
+        known = self._open.get(position)
+        return self._counts[position] if known is None else len(known.rounds)
+
+    def is_requeued_at(self, position: int) -> bool:
+        """Return whether a run is to be run again."""
+        known = self._open.get(position)
+        return bool(self._requeued[position]) if known is None else known.requeued
+
+    def put(self, places: RunPlaces) -> int:
+        """Set the places of a run; return its position."""
+        position = self._positions.setdefault(places.run, len(self.ids))
+        if position == len(self.ids):
+            self.ids.append(places.run)
+            for offsets in self._offsets.values():
+                offsets.append(NOWHERE)
+            for numbers in (self._attempts, self._changed, self._first, self._counts, self._requeued):
+                numbers.append(0)
+        self._open[position] = places
+        if places.record != NOWHERE and places.transcript < places.record:
+            self._pack(position, places)
+        return position
+
+    def _pack(self, position: int, places: RunPlaces) -> None:
+        count = len(places.rounds)
+        # The numbers of most runs are 1, 2, 3…, and need not be kept.
+        if count > _MOST_PACKED or not 0 < places.attempt < 1 << 32 or (count and places.numbers[-1] != count):
+            return
+        first, known = self._first[position], self._counts[position]
+        if known != count or self._rounds[first : first + count] != places.rounds:
+            self._first[position], self._counts[position] = len(self._rounds), count
+            self._rounds.extend(places.rounds)
+        for name, offsets in self._offsets.items():
+            offsets[position] = getattr(places, name)
+        self._attempts[position], self._changed[position] = places.attempt, places.changed
+        self._requeued[position] = places.requeued
+        del self._open[position]
+
+
 @dataclass(slots=True)
 class JournalPlaces:
     """The places of a journal's runs. `follow` reads what was appended since the last call."""
 
     folder: Path
-    runs: dict[str, RunPlaces] = field(default_factory=dict)
-    """In the order in which the runs began."""
+    runs: PlacesOfRuns = field(default_factory=PlacesOfRuns)
     version: int = 0
     """Grows with each call of `follow` that found something."""
     damage: Damage = field(default_factory=Damage)
+    is_behind: bool = False
+    """Whether the last call of `follow` left something unread, because there was much."""
     _offset: int = 0
     _number: int = 0
 
-    def follow(self) -> list[RunPlaces]:
-        """Read what was appended; return the runs that changed, each once.
+    def follow(self) -> list[int]:
+        """Read what was appended, as far as one call reads; return the positions of the runs that changed, each once.
 
         Raises:
             JournalError: there is no journal, it cannot be read, or it holds too many runs.
         """
         path = self.folder / FILE
-        version, changed = self.version + 1, []
+        version = self.version + 1
+        changed: dict[int, None] = {}
         try:
             with open_plain(path) as file:
                 if file.seek(0, 2) < self._offset:
                     raise JournalError(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
                 file.seek(self._offset)
-                while line := file.readline(MOST_LINE):
+                self.is_behind, end = True, self._offset + MOST_AT_ONCE
+                while self._offset < end:
+                    if not (line := file.readline(MOST_LINE)):
+                        self.is_behind = False
+                        break
                     if not line.endswith(b"\n"):
+                        self.is_behind = False
                         break  # it is being written, or longer than any line
                     offset = self._offset
                     self._offset += len(line)
                     self._number += 1
-                    found = self._take(line, offset)
-                    if found is not None and found.changed != version:
-                        found.changed = version
-                        changed.append(found)
+                    found = self._take(line, offset, version)
+                    if found is not None:
+                        changed[found] = None
         except (FileNotFoundError, NotADirectoryError) as error:
             raise no_journal(self.folder, FILE) from error
         except OSError as error:
             raise JournalError(f"cannot read {path}: {error.strerror}") from error
         if changed:
             self.version = version
-        return changed
+        return list(changed)
 
-    def _take(self, line: bytes, offset: int) -> RunPlaces | None:
+    def _take(self, line: bytes, offset: int, version: int) -> int | None:
         head = HEAD.match(line)
         if head is not None:
             kind, run, attempt = head[1], head[2].decode(), int(head[3])
@@ -109,19 +219,18 @@ class JournalPlaces:
                 return None
             kind, run, attempt = event.kind.encode("utf-8", "surrogatepass"), event.run, event.attempt
             number = number_of(event.data.get("number"))
-        return self._note(run, attempt, kind, offset, number)
+        if kind not in _KINDS or (kind == b"round" and number is None):
+            return None
+        return self._note(run, attempt, kind, offset, number or 0, version)
 
-    def _note(self, run: str, attempt: int, kind: bytes, offset: int, number: int | None) -> RunPlaces | None:
+    def _note(self, run: str, attempt: int, kind: bytes, offset: int, number: int, version: int) -> int | None:
         places = self.runs.get(run)
         if places is None or attempt > places.attempt:
             see_runs(self.folder, len(self.runs) + 1)
-            record = NOWHERE if places is None else places.record
-            places = self.runs[run] = RunPlaces(run, attempt, record=record)
+            places = RunPlaces(run, attempt, record=NOWHERE if places is None else places.record)
         elif attempt < places.attempt:
             return None
         if kind == b"round":
-            if number is None:
-                return None
             places.see_round(number, offset)
         elif kind == b"setting":
             places.setting = offset
@@ -131,11 +240,10 @@ class JournalPlaces:
             places.record, places.requeued = offset, False
         elif kind == _REQUEUE:
             places.requeued = True
-        elif kind == _EXCHANGE:
-            places.asked = offset
         else:
-            return None
-        return places
+            places.asked = offset
+        places.changed = version
+        return self.runs.put(places)
 
     def read(self, offsets: Iterable[int]) -> Iterator[bytes]:
         """Yield the lines at these offsets.

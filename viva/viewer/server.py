@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
@@ -49,6 +50,10 @@ _OF_REPORTS = frozenset({"page.css", "run_parts.js"})
 HEARTBEAT = 15.0
 """Seconds after which an event stream says that it is still there."""
 BLOCK = 256 * 1024
+MOST_CONNECTIONS = 256
+"""Maximum number of open connections; a browser's page has at most seven. Further ones are ended at once."""
+WAITING_SECONDS = 20.0
+"""Maximum time to wait for a request, and for each piece of what a client sends or takes."""
 MOST_GIVEN = 1024 * 1024
 """Maximum size in bytes of what the page sends."""
 
@@ -85,10 +90,33 @@ class Viewer(ThreadingHTTPServer):
         desks = () if labels is None else [LabelDesk(each, rater, labels) for each in journals]
         self.routes = Routes(journals, rater, desks)
         self.token = secrets.token_urlsafe(18)
+        self.open_connections = 0
+        self._counting = threading.Lock()
         if ":" in host:
             self.address_family = socket.AF_INET6
         super().__init__((host, port), _Answering)
         self.host = host
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection on a thread of its own, unless there are too many."""
+        with self._counting:
+            accepted = self.open_connections < MOST_CONNECTIONS
+            self.open_connections += accepted
+        if accepted:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer the requests of one connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._counting:
+                self.open_connections -= 1
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a connection that breaks is the client's affair."""
 
     @property
     def address(self) -> str:
@@ -109,10 +137,26 @@ class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "viva", ""
     wbufsize = -1
-    timeout = 60
+
+    def setup(self) -> None:
+        """Limit how long a client may take."""
+        self.request.settimeout(WAITING_SECONDS)
+        super().setup()
+
+    def send_response(self, code: int, message: str | None = None) -> None:
+        """Begin an answer, always with a head: without one, a browser guesses what the body is."""
+        self.request_version = self.protocol_version
+        super().send_response(code, message)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request of the page: in JSON, where the base class would write HTML."""
+        self.close_connection = True
+        self._json({"error": "this is not a request that the viewer answers"}, HTTPStatus(code))
 
     def do_GET(self) -> None:
         """Answer one request."""
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # a body would be taken for the next request
         path = urlsplit(self.path)
         token, _, rest = path.path.lstrip("/").partition("/")
         if self._is_allowed(token):
@@ -147,8 +191,10 @@ class _Answering(BaseHTTPRequestHandler):
         self._json(self.server.routes.take(int(found[1]), found[2], given))
 
     def _given(self) -> dict[str, Any]:
-        length = self.headers.get("Content-Length", "")
-        if self.headers.get_content_type() != "application/json" or not length.isdigit() or int(length) > MOST_GIVEN:
+        (length, *more) = self.headers.get_all("Content-Length", [""])
+        is_plain = length.isascii() and length.isdigit() and len(length) < 9 and not more
+        is_json = self.headers.get_content_type() == "application/json" and "Transfer-Encoding" not in self.headers
+        if not (is_json and is_plain) or int(length) > MOST_GIVEN:
             self.close_connection = True
             raise ValueError(f"a JSON object of at most {MOST_GIVEN:,} bytes is required")
         given = json.loads(self.rfile.read(int(length)))
@@ -157,10 +203,10 @@ class _Answering(BaseHTTPRequestHandler):
         return given
 
     def _is_allowed(self, token: str, *, needs_origin: bool = False) -> bool:
-        origin = self.headers.get("Origin")
-        host = self.headers.get("Host", "")
+        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        host, origin = hosts[0] if hosts else "", origins[0] if origins else None
         own_origin = origin == f"http://{host}" or (origin is None and not needs_origin)
-        if not self.server.is_own_host(host) or not own_origin:
+        if not self.server.is_own_host(host) or not own_origin or len(hosts) != 1 or len(origins) > 1:
             self._refuse("this server answers its own page only")
             return False
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):

@@ -45,12 +45,10 @@ _WORSE, _BETTER, _OTHER, _SAME, _ALONE = range(5)
 
 def _pairs(one: WatchedJournal, two: WatchedJournal) -> Iterator[_Pair]:
     runs = [list(each.runs.values()) for each in (one, two)]
-    single = all(len({each.record.agent for each in journal}) == 1 for journal in runs)
+    single = all(len({each.agent for each in journal}) == 1 for journal in runs)
 
     def key(run: ListedRun) -> tuple[object, ...]:
-        record = run.record
-        played = record.setting.persona, record.setting.strategy
-        return (record.subject, "" if single else record.agent, record.trial, *played)
+        return (run.case, "" if single else run.agent, run.trial, *run.played)
 
     later = {key(each): each for each in runs[1]}
     for each in runs[0]:
@@ -63,12 +61,12 @@ def _rank(pair: _Pair) -> int:
     before, after = pair
     if before is None or after is None:
         return _ALONE
-    if before.row is None or after.row is None:
+    if not (before.ended and after.ended):
         return _OTHER
-    passed = [each.row is not None and each.row.standing.value == "passed" for each in (before, after)]
+    passed = [each.standing == "passed" for each in (before, after)]
     if passed[0] != passed[1]:
         return _BETTER if passed[1] else _WORSE
-    scores = before.record.score, after.record.score
+    scores = before.score, after.score
     if scores[0] is None or scores[1] is None or scores[0] == scores[1]:
-        return _SAME if before.row.standing is after.row.standing else _OTHER
+        return _SAME if before.standing == after.standing else _OTHER
     return _BETTER if scores[1] > scores[0] else _WORSE

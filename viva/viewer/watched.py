@@ -3,87 +3,200 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import compress, islice
 from pathlib import Path
+from typing import Any
 
 from viva.errors import SetupError
-from viva.filters.expression import Expression, comparisons
-from viva.filters.fields import UNFINISHED, FilterContext
-from viva.filters.matching import Matches, matcher
+from viva.filters.fields import UNFINISHED, Value
 from viva.filters.parsing import parse_filter
 from viva.filters.selection import unfinished_record
-from viva.filters.stored_cases import StoredCases
 from viva.journal.conversation_lines import ConversationLines
-from viva.journal.lines import Damage, parse, sealed_data
+from viva.journal.lines import Damage, parse
 from viva.journal.lock import holder
-from viva.journal.long_texts import restore_texts
 from viva.journal.reader import StoredRun, decode_run
-from viva.records.codec import decode
-from viva.records.quick.records import read_record
-from viva.records.run_record import RunRecord, Setting, as_earned
-from viva.records.transcript import NO_USAGE
+from viva.records.run_record import RunRecord
 from viva.reports.page.rows import Row, row_of
 from viva.suites.at_work.pausing import is_paused
 from viva.suites.at_work.status import State
 from viva.suites.resuming.stored_request import load_request
+from viva.viewer.columns import RunColumns
+from viva.viewer.masks import RunMasks, record_in
 from viva.viewer.places import NOWHERE, JournalPlaces, RunPlaces
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ListedRun:
-    """One run as the list and its filters know it."""
+    """One run as the list and its filters know it. What the columns lack is read when it is asked for."""
 
-    places: RunPlaces
-    record: RunRecord
-    """Without insights, which take most of the memory; for a run in progress, what its setting tells."""
-    row: Row | None = None
-    """None until the run ends."""
+    journal: WatchedJournal
+    position: int
+
+    @property
+    def run(self) -> str:
+        """Return its id."""
+        return self.journal.places.runs.ids[self.position]
+
+    @property
+    def places(self) -> RunPlaces:
+        """Return where its lines are."""
+        return self.journal.places.runs.at(self.position)
+
+    @property
+    def case(self) -> str:
+        """Return the name of the case, or the subject of a recording; empty if it is not known."""
+        return str(self._value("case") or "")
+
+    @property
+    def agent(self) -> str:
+        """Return the agent's SPEC."""
+        return str(self._value("agent") or "")
+
+    @property
+    def trial(self) -> int:
+        """Return the number of the trial."""
+        trial = self._value("trial")
+        return int(trial) if isinstance(trial, float) else 1
+
+    @property
+    def standing(self) -> str:
+        """Return how it counts: `passed`, `failed`, `excluded`, or `running` while it has no record."""
+        status = self._value("status")
+        return "running" if status in (None, UNFINISHED.value) else str(status)
+
+    @property
+    def ended(self) -> bool:
+        """Return whether it has a record."""
+        return self.standing != "running"
+
+    @property
+    def score(self) -> float | None:
+        """Return the primary evaluator's score."""
+        return self._number("score")
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it took."""
+        return self._number("seconds") or 0.0
+
+    @property
+    def cost(self) -> float | None:
+        """Return the cost of all roles in US dollars; None if it is not known."""
+        return self.journal.columns.known_cost(self.position)
+
+    @property
+    def tokens(self) -> float | None:
+        """Return the tokens of all roles; None if none were reported."""
+        return self._number("tokens")
+
+    @property
+    def played(self) -> tuple[str, str]:
+        """Return the persona and the strategy of the examiner; empty if there are none."""
+        return str(self._value("persona") or ""), str(self._value("strategy") or "")
+
+    @property
+    def record(self) -> RunRecord:
+        """Return its record as far as the columns hold it; for a run in progress, what its setting tells."""
+        return self.journal.columns.light_record(self.run, self.position)
+
+    @property
+    def whole_record(self) -> RunRecord:
+        """Return its record with its insights, from the journal; for a run in progress, what its setting tells."""
+        return self.journal.whole_record(self)
+
+    @property
+    def row(self) -> Row | None:
+        """Return what a row shows of it, from the journal; None until it ends."""
+        record = self.whole_record
+        return None if record.outcome == UNFINISHED else row_of(self.position, record, self.journal.threshold)
+
+    def _value(self, name: str) -> Value:
+        return self.journal.columns.at(name, self.position)
+
+    def _number(self, name: str) -> float | None:
+        value = self._value(name)
+        return value if isinstance(value, float) else None
 
 
-@dataclass(slots=True)
+class ListedRuns(Mapping[str, ListedRun]):
+    """The runs of a journal by their ids, in the order in which they began."""
+
+    def __init__(self, journal: WatchedJournal) -> None:
+        self._journal = journal
+
+    def __len__(self) -> int:
+        return self._journal.listed
+
+    def __iter__(self) -> Iterator[str]:
+        return islice(self._journal.places.runs.ids, len(self))
+
+    def __getitem__(self, run: str) -> ListedRun:
+        position = self._journal.places.runs.position(run)
+        if position is None or position >= len(self):
+            raise KeyError(run)
+        return ListedRun(self._journal, position)
+
+
+@dataclass(slots=True, eq=False)
 class WatchedJournal:
     """A journal that is read as far as it was written, and then only what was appended. Threads may share it."""
 
     folder: Path
     threshold: float = 1.0
     places: JournalPlaces = field(init=False)
-    runs: dict[str, ListedRun] = field(default_factory=dict)
-    """In the order in which they began."""
+    columns: RunColumns = field(init=False)
+    runs: ListedRuns = field(init=False)
+    listed: int = 0
+    """Number of runs of which the columns are filled."""
     planned: int = 0
     command: str = ""
     problem: str = ""
     """Why the journal cannot be followed any more; empty while it can."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
-    _settings: dict[tuple[object, ...], Setting] = field(default_factory=dict)
-    """One object for all runs with the same facts, because each has some forty fields."""
+    _settings: dict[int, int] = field(default_factory=dict)
+    """Where the setting is by which a run without a record is listed."""
 
     def __post_init__(self) -> None:
-        self.places = JournalPlaces(self.folder)
+        self.places, self.columns, self.runs = JournalPlaces(self.folder), RunColumns(self.threshold), ListedRuns(self)
 
     @property
     def version(self) -> int:
         """Return a number that grows with every change."""
         return self.places.version
 
-    def follow(self) -> bool:
+    def follow(self, *, whole: bool = True) -> bool:
         """Read what was appended; return whether there was anything.
+
+        Args:
+            whole: Read all of it; otherwise a part, after which `is_behind` tells whether there is more.
 
         Raises:
             JournalError: the journal cannot be read.
         """
-        with self._turn:
-            changed = self.places.follow()
-            for each in changed:
-                self._list(each)
-            if changed or not self.command:
-                with suppress(SetupError):
-                    request = load_request(self.folder)
-                    if request is not None:
-                        self.planned, self.command = request.planned, request.command
-            return bool(changed)
+        found = False
+        while True:
+            with self._turn:
+                changed = self.places.follow()
+                self._list(changed)
+                self.listed = len(self.places.runs)
+                if changed or not self.command:
+                    with suppress(SetupError):
+                        request = load_request(self.folder)
+                        if request is not None:
+                            self.planned, self.command = request.planned, request.command
+            found = found or bool(changed)
+            if not (whole and self.is_behind):
+                return found
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether a part of the journal was not read yet."""
+        return self.places.is_behind
 
     def give_up(self, why: str) -> None:
         """Stop following, and tell readers why."""
@@ -95,13 +208,16 @@ class WatchedJournal:
         """Return what goes on in the journal's folder now."""
         if holder(self.folder) is not None:
             return State.PAUSED if is_paused(self.folder) else State.WORKING
-        left = any(each.row is None or each.places.requeued for each in list(self.runs.values()))
-        ended = sum(each.row is not None for each in list(self.runs.values()))
+        counts = self.counts()
+        runs = self.places.runs
+        left = counts.get("running", 0) or any(runs.is_requeued_at(each) for each in range(self.listed))
+        ended = self.listed - counts.get("running", 0)
         return State.STOPPED if left or ended < self.planned else State.ENDED
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of runs by their standing; runs without a record are `running`."""
-        return Counter("running" if each.row is None else each.row.standing.value for each in list(self.runs.values()))
+        found = self.columns.counts("status", self.listed)
+        return {"running" if name in (None, UNFINISHED.value) else str(name): number for name, number in found.items()}
 
     def matching(self, where: str) -> Iterator[ListedRun]:
         """Yield the runs that a filter expression keeps; all of them for an empty one.
@@ -112,24 +228,27 @@ class WatchedJournal:
         Raises:
             FilterError: it is not an expression.
         """
-        listed = list(self.runs.values())
-        if not where.strip():
-            yield from listed
-            return
-        expression = parse_filter(where, "the filter")
-        matches = matcher(expression, FilterContext(self.threshold, StoredCases(self.folder)))
-        yield from self._kept(listed, matches, whole=_needs_verdicts(expression))
+        yield from (ListedRun(self, position) for position in self.positions(where))
 
-    def _kept(self, listed: list[ListedRun], matches: Matches, *, whole: bool) -> Iterator[ListedRun]:
-        if not whole:
-            yield from (each for each in listed if matches(each.record))
-            return
-        ended = [each.places.record for each in listed if each.places.record != NOWHERE]
-        found = (_record_in(self.folder, line) for line in self.places.read(ended))
-        kept = {record.id for record in found if record is not None and matches(record)}
-        for each in listed:
-            if each.places.run in kept or (each.places.record == NOWHERE and matches(each.record)):
-                yield each
+    def positions(self, where: str, order: str = "") -> array[int]:
+        """Return the positions of the runs that a filter keeps.
+
+        Args:
+            where: An expression as `--where` takes it; empty for all runs.
+            order: A key of `ORDERS`, after `-` for the reverse; any other text for the order in which they began.
+
+        Raises:
+            FilterError: `where` is not an expression.
+        """
+        number = self.listed
+        found = array("I", range(number))
+        if where.strip():
+            mask = RunMasks(self.folder, self.columns, self.places, number).of(parse_filter(where, "the filter"))
+            found = array("I", compress(found, mask))
+        keys = ORDERS.get(order.removeprefix("-"), ())
+        for key in reversed(keys):  # sorting is stable
+            found = array("I", sorted(found, key=partial(key, self), reverse=order.startswith("-")))
+        return found
 
     def conversation(self, run: str, first: int, last: int) -> StoredRun | None:
         """Return a run with the rounds at these positions only; None if there is no such run.
@@ -150,55 +269,61 @@ class WatchedJournal:
         found = ConversationLines(str(self.folder), run, places.attempt, tuple(lines), tuple(judged), ended)
         return replace(decode_run(found, Damage()), gap=None)
 
-    def record(self, listed: ListedRun) -> RunRecord:
+    def whole_record(self, listed: ListedRun) -> RunRecord:
         """Return the record of a run with its insights; for a run in progress, what its setting tells."""
-        for line in self._lines([listed.places.record]):
-            if (record := _record_in(self.folder, line)) is not None:
+        places = listed.places
+        for line in self._lines([places.record]):
+            if (record := record_in(self.folder, line)) is not None:
                 return record
-        return listed.record
+        for line in self._lines([places.setting]):
+            if (event := parse(line)) is not None:
+                return unfinished_record(event)
+        return _nothing_known(places.run)
 
     def _lines(self, offsets: list[int]) -> list[bytes]:
         return list(self.places.read([each for each in offsets if each != NOWHERE]))
 
-    def _list(self, places: RunPlaces) -> None:
-        known = self.runs.get(places.run)
-        number = len(self.runs) if known is None or known.row is None else known.row.number
-        if places.record != NOWHERE:
-            (line,) = self.places.read([places.record])
-            record = _record_in(self.folder, line)
-            if record is not None:
-                row = row_of(number, record, self.threshold)
-                self.runs[places.run] = ListedRun(places, self._light(record), row)
-                return
-        if known is None or known.places is not places:
-            if places.setting != NOWHERE and (event := parse(next(iter(self._lines([places.setting]))))) is not None:
-                self.runs[places.run] = ListedRun(places, unfinished_record(event))
-                return
-            self.runs[places.run] = ListedRun(places, RunRecord(places.run, "", "", UNFINISHED, None))
-
-    def _light(self, record: RunRecord) -> RunRecord:
-        setting = record.setting
-        key = (setting.case, setting.case_file, setting.case_hash, setting.agent, setting.persona, setting.strategy)
-        shared = self._settings.setdefault(key, setting)
-        usage = {"all": sum(record.usage.values(), NO_USAGE)}
-        return replace(record, insights=(), setting=shared, usage=usage, metrics=None)
+    def _list(self, changed: list[int]) -> None:
+        runs = self.places.runs
+        ended = [each for each in changed if runs.record_at(each) != NOWHERE]
+        lines = self.places.read(runs.record_at(each) for each in ended)
+        without = [each for each in changed if runs.record_at(each) == NOWHERE]
+        for position, line in zip(ended, lines, strict=True):
+            record = record_in(self.folder, line)
+            if record is None:
+                without.append(position)
+            else:
+                self.columns.put(position, record)
+                self._settings.pop(position, None)
+        for position in without:
+            setting = runs.at(position).setting
+            if self._settings.get(position) == setting:
+                continue
+            self._settings[position] = setting
+            event = next((parse(line) for line in self._lines([setting])), None)
+            record = _nothing_known(runs.ids[position]) if event is None else unfinished_record(event)
+            self.columns.put(position, record)
 
 
-OF_VERDICTS = frozenset({"hit", "missed", "unsure", "point", "evaluator", "label", "reason"})
-"""The fields that a record without insights lacks."""
+def _or_less(value: Value) -> float:
+    """Return a number, or less than every one for none."""
+    return value if isinstance(value, float) else -1.0
 
 
-def _needs_verdicts(expression: Expression) -> bool:
-    return any(each.name in OF_VERDICTS for each in comparisons(expression))
+ORDERS: Mapping[str, Sequence[Callable[[WatchedJournal, int], Any]]] = {
+    "case": (
+        lambda journal, each: journal.columns.at("case", each) or "",
+        lambda journal, each: journal.columns.at("agent", each) or "",
+        lambda journal, each: _or_less(journal.columns.at("trial", each)),
+    ),
+    "score": (lambda journal, each: _or_less(journal.columns.at("score", each)),),
+    "rounds": (lambda journal, each: journal.places.runs.rounds_at(each),),
+    "seconds": (lambda journal, each: _or_less(journal.columns.at("seconds", each)),),
+    "cost": (lambda journal, each: _or_less(journal.columns.known_cost(each)),),
+    "tokens": (lambda journal, each: _or_less(journal.columns.at("tokens", each)),),
+}
+"""What lists of runs can be ordered by: the keys of a run, the most important one first."""
 
 
-def _record_in(folder: Path, line: bytes) -> RunRecord | None:
-    data = sealed_data(line)
-    if data is not None and (found := read_record(data)) is not None:
-        return as_earned(found)
-    event = parse(line)
-    if event is None:
-        return None
-    with suppress(ValueError):
-        return as_earned(decode(RunRecord, restore_texts(folder, event.data)))
-    return None
+def _nothing_known(run: str) -> RunRecord:
+    return RunRecord(run, "", "", UNFINISHED, None)

@@ -72,6 +72,7 @@ class A2aAgent(VirtualUser):
     card_path: ClassVar[str | None] = None
     endpoint: ClassVar[str | None] = None
     stream: ClassVar[bool] = True
+    ignores_config_var: ClassVar[bool] = True
 
     def __init__(
         self,

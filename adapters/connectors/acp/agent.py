@@ -184,6 +184,8 @@ class AcpFactory:
     setting: AcpSetting
     get_reply_from_agent: ClassVar[Any] = AcpAgent.get_reply_from_agent
     """Shows that it is async, so that no run needs a thread."""
+    ignores_config_var: ClassVar[bool] = True
+    """Whether it takes nothing of `config_var` but permissions and MCP servers, which no setting can name."""
 
     def __call__(
         self,

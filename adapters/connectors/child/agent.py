@@ -39,6 +39,8 @@ LOAD_SECONDS = 300.0
 class ChildAgent(ConnectedAgent):
     """One agent in one process. It has the methods of a VirtualUser, and a subclass for each agent."""
 
+    forwards_settings: ClassVar[bool] = True
+    """Whether the constructor of the agent in the other process is given the settings of the SPEC."""
     location: ClassVar[Location]
     ready: ClassVar[ReadyProcesses]
 
@@ -48,10 +50,13 @@ class ChildAgent(ConnectedAgent):
         app_dir: str | None = None,
         config_var: Mapping[str, Any] | None = None,
         workspace: Path | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._arguments: dict[str, Any] = {"task_description": task_description, "app_dir": app_dir}
         self._arguments["workspace"] = None if workspace is None else str(workspace)
         self._arguments["config_var"] = None if config_var is None else _pickled(config_var)
+        if settings:
+            self._arguments["settings"] = dict(settings)
         self._child: ChildProcess | None = None
         self._made = False
         self._told = False

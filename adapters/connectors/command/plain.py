@@ -34,6 +34,7 @@ class TerminalAgent(ProgramAgent):
     """One program in one run, in plain mode."""
 
     terminal = True
+    ignores_config_var = True
 
     def _prepare(self) -> None:
         self._output = bytearray()

@@ -42,6 +42,7 @@ class ChatAgent(VirtualUser):
     """Further headers of each request."""
     stream: ClassVar[bool] = False
     """Whether to ask for event streams. An answer that is one is read in any case."""
+    ignores_config_var: ClassVar[bool] = True
 
     def __init__(
         self,

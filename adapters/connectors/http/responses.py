@@ -31,6 +31,7 @@ class ResponsesAgent(VirtualUser):
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Headers of each request, with the key."""
     stream: ClassVar[bool] = False
+    ignores_config_var: ClassVar[bool] = True
 
     def __init__(
         self,

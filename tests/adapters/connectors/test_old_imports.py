@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.adapters.connectors.child.child_connectors import open_agent
 from tests.distributions import install
+from tests.viva.viva_command import run_viva
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.inside.stand_ins import is_vivas
 from viva.errors import SetupError
@@ -19,7 +19,6 @@ from viva.plugins.kinds import load
 from viva.plugins.old_names import TOPS, advice_at
 
 ROOT = Path(__file__).parents[3]
-VIVA = Path(sys.executable).with_name("viva")
 AGENT = """
 from {package} import VirtualUser, Reply, Step, StepKind, Usage
 {more}
@@ -205,8 +204,8 @@ def test_vivas_own_files_are_known_in_a_checkout_and_by_its_links() -> None:
 @pytest.mark.parametrize("command", ["run", "suite"])
 def test_the_command_prints_the_note(command: str, spec: str, tmp_path: Path) -> None:
     agent_file(tmp_path, says="'GUTENBERG'")
-    words = [VIVA, command, "echo", "--agent", spec, "--sandbox", "process", "--out", "journal"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    words = [command, "echo", "--agent", spec, "--sandbox", "process", "--out", "journal"]
+    done = run_viva(*words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "agent.py:2: `adapters` is the old name of Viva's package" in " ".join((done.stdout + done.stderr).split())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.distributions import install
+from tests.viva.viva_command import run_viva
 from viva.adapters.connectors.spec import agent_label
 from viva.adapters.connectors.table import connectors, load_agent
 from viva.adapters.session import AgentArguments, open_session
@@ -37,7 +37,6 @@ class Wrong:
 class NoConnector:
     pass
 """
-VIVA = Path(sys.executable).with_name("viva")
 
 
 @pytest.fixture(autouse=True)
@@ -83,8 +82,9 @@ def test_a_connector_by_import_string_needs_no_installation(tmp_path: Path, monk
 @pytest.mark.parametrize("spec", ["rooms:room-7", "rooms_of_mine.py:Rooms:room-7"])
 def test_the_command_examines_through_a_connector_from_elsewhere(spec: str, site: Path, tmp_path: Path) -> None:
     (tmp_path / "rooms_of_mine.py").write_text(ROOMS)
-    done = subprocess.run(
-        [VIVA, "suite", "echo", "--agent", spec, "--sandbox", "process", "--out", "journal", "--quiet"],
+    words = ("suite", "echo", "--agent", spec, "--sandbox", "process", "--out", "journal", "--quiet")
+    done = run_viva(
+        *words,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True,

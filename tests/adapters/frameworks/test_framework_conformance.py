@@ -15,6 +15,9 @@ from viva.errors import AgentError
 
 pytestmark = pytest.mark.usefixtures("model")
 AT_ONCE = 20
+EVERY_KIND = ("autogen", "pydantic_ai")
+"""One of each kind: its objects keep the conversation, or are shared by all runs. The soak tries the others, because
+each takes a process that imports a framework."""
 STATEFUL = ("autogen",)
 """Frameworks whose objects keep the conversation: each run has its own."""
 STRICT = ("openai_agents",)
@@ -40,6 +43,10 @@ async def test_steps_usage_and_answers_are_those_of_the_script_and_the_conversat
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize(
+    "framework",
+    [each if each in EVERY_KIND else pytest.param(each, marks=pytest.mark.soak) for each in FRAMEWORKS],
+)
 def test_runs_at_the_same_time_do_not_mix(framework: str, tmp_path: Path) -> None:
     name = "made" if framework in STATEFUL else "shared"
     said = json.loads(in_vivas_process(framework, name, AT_ONCE, tmp_path))

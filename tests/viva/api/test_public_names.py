@@ -18,34 +18,6 @@ from viva.api.judgements import judge
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {"pydantic", "autogen_core", "docker", "rich", "click", "openai", "jinja2", "msgspec"}
-TYPED = """\
-from typing import assert_type
-
-import viva
-from viva import Outcome, Reply, Step, StoredRun, VirtualUser
-
-
-class Agent(VirtualUser):
-    def get_reply_from_agent(self, message: str) -> Reply:
-        return Reply(message, (Step("s1"),))
-
-
-class Brevity:
-    name = "brevity"
-
-    async def evaluate(self, transcript: viva.Transcript, context: viva.Context) -> viva.Insight:
-        return viva.Insight("brevity", context.subject, "short", 1.0)
-
-
-async def main() -> None:
-    run: StoredRun = await viva.examine_async("echo", Agent, evaluators=[Brevity()])
-    assert_type(run.outcome, Outcome | None)
-    assert_type(viva.examine("echo", Agent, max_rounds=3), StoredRun)
-    assert_type(viva.run_suite(["echo"], {"a": Agent, "b": "example:careful"}).figures.suite.mean, float | None)
-    assert_type(await viva.judge_async([run], evaluators="reward"), viva.SuiteResult)
-    viva.no_such_name
-    viva.run_suite(3, Agent)
-"""
 
 
 def loaded_after(line: str) -> set[str]:
@@ -138,21 +110,6 @@ def test_help_shows_what_the_callable_package_judge_does() -> None:
         assert words in shown
     assert inspect.getdoc(viva.judge.registry) == inspect.getdoc(sys.modules["viva.judge.registry"])
     assert (viva.judge.__doc__ or "").startswith(str(inspect.getdoc(judge)).splitlines()[0])
-
-
-def test_types_are_exported(tmp_path: Path) -> None:
-    (tmp_path / "user.py").write_text(TYPED)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "user.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    # All that is wrong is what shall be: a name that is not there, and an argument of a wrong type.
-    errors = [line for line in done.stdout.splitlines() if " error: " in line]
-    assert len(errors) == 2, done.stdout
-    assert "no_such_name" in errors[0]
-    assert "Argument 1" in errors[1]
 
 
 def test_the_wheel_holds_all_packages_with_their_types() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.viva.conftest import Desk
+from tests.viva.viva_command import run_viva
 from viva.journal.reader import StoredRun, read_runs
 
 SERVER = Path(__file__).parents[3] / "examples" / "agents" / "http" / "openai_server.py"
@@ -126,13 +127,7 @@ def test_an_agent_behind_http_goes_on_from_its_conversation(agents: Desk, place:
 def test_a_fork_whose_viva_was_killed_is_resumed_from_the_same_state(agents: Desk) -> None:
     agents.run("sum_1_to_50", "--agent", "agents.py:Careful")
     arguments = ("--fork-at", "25", "--against", "agents.py:Dies", "--sandbox", "process", "--out", "forked")
-    killed = subprocess.run(
-        [Path(sys.executable).with_name("viva"), "replay", "journal", *arguments],
-        cwd=agents.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    killed = run_viva("replay", "journal", *arguments, cwd=agents.folder, capture_output=True, text=True)
     assert killed.returncode != 0
     source = (agents.folder / "agents.py").read_text()
     (agents.folder / "agents.py").write_text(source.replace("add 40", "nothing"))

@@ -16,14 +16,15 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from tests.viva.viva_command import VIVA, clean_environment, in_this_process
+from tests.viva.viva_command import VIVA, clean_environment, in_this_process, warm_trials
 
 CASE = ("case", "cases/sum", "--task", 'Please add 17 and 25: "now" {{ n }}', "--expect", "it's 42")
 
 
 def init(folder: Path, *arguments: str, expect: int = 0) -> str:
     """Run the command; return what it printed."""
-    done = in_this_process("init", *arguments, cwd=folder)
+    with warm_trials():
+        done = in_this_process("init", *arguments, cwd=folder)
     assert done.returncode == expect, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

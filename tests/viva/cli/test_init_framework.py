@@ -8,14 +8,15 @@ import pytest
 
 from tests.environments import folder_of
 from tests.viva.cli.test_init import is_clean
-from tests.viva.viva_command import in_this_process
+from tests.viva.viva_command import in_this_process, warm_trials
 from viva.cli.init.frameworks import FRAMEWORKS, WRITTEN
 
 
 def init(folder: Path, *arguments: str, active: str = "", expect: int) -> str:
     """Run the command; return what it printed."""
     environment = {"VIRTUAL_ENV": active}
-    done = in_this_process("init", "adapter", "--name", "MyAgent", *arguments, cwd=folder, environment=environment)
+    with warm_trials():
+        done = in_this_process("init", "adapter", "--name", "MyAgent", *arguments, cwd=folder, environment=environment)
     assert done.returncode == expect, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import resource
 from pathlib import Path
 
 import pytest
@@ -69,7 +68,7 @@ def test_a_full_disk_is_tried_before_it_is_believed(
 
 
 def limited(soft: int, hard: int) -> dict[str, object]:
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
+    return {"open_files": (soft, hard)}
 
 
 FEW = 1024

@@ -14,7 +14,7 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
-from tests.viva.viva_command import VIVA, clean_environment
+from tests.viva.viva_command import VIVA, clean_environment, start_viva
 
 GOOD = "def get_reply_from_agent(self, message): return 'GUTENBERG'"
 WAITS = """
@@ -56,9 +56,13 @@ def group() -> Iterator[Group]:
         folder.rmdir()
 
 
+SOAK = pytest.mark.soak
+
+
 def start(group: Group, desk: Desk, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["sh", "-c", f'echo $$ > {group.folder}/cgroup.procs; exec "$@"', "sh", str(VIVA), *arguments],
+    return start_viva(
+        *arguments,
+        group=group.folder,
         cwd=desk.folder,
         env=clean_environment(),
         stdin=subprocess.DEVNULL,
@@ -104,7 +108,7 @@ def test_the_concurrency_that_is_said_to_fit_does(group: Group, desk: Desk) -> N
 
 
 @pytest.mark.parametrize("how", [(), ("--isolate",)])
-@pytest.mark.parametrize("room", [0, 1, 2, 3])
+@pytest.mark.parametrize("room", [0, 2, *(pytest.param(each, marks=SOAK) for each in (1, 3))])
 def test_a_shortage_in_the_middle_is_an_infra_error_and_can_be_repeated(
     group: Group, desk: Desk, how: tuple[str, ...], room: int
 ) -> None:
@@ -124,7 +128,7 @@ def test_a_shortage_in_the_middle_is_an_infra_error_and_can_be_repeated(
 
 
 @pytest.mark.parametrize("how", [(), ("--isolate",)])
-@pytest.mark.parametrize("megabytes", [120, 200, 300, 400, 600, 900])
+@pytest.mark.parametrize("megabytes", [120, 300, 600, *(pytest.param(each, marks=SOAK) for each in (200, 400, 900))])
 def test_a_shortage_of_memory_counts_against_nobody(desk: Desk, how: tuple[str, ...], megabytes: int) -> None:
     agent = desk.agent(GOOD)
     line = ["sh", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "sh", str(VIVA), *suite(agent, "--json", *how)]

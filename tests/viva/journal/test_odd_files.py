@@ -91,7 +91,7 @@ def test_a_lock_that_leads_elsewhere_is_not_followed(tmp_path: Path, what: str) 
 
 
 @pytest.mark.parametrize(
-    ("read", "most"), [(READERS[0], journal_lines.MOST_PASSED_OVER), *((read, 128 * MIB) for read in READERS[1:])]
+    ("read", "most"), [(READERS[0], journal_lines.MOST_PASSED_OVER), *((read, 16 * MIB) for read in READERS[1:])]
 )
 def test_a_sparse_file_of_30_gigabytes_is_refused_in_time(
     tmp_path: Path, read: Callable[[Path], object], most: int, monkeypatch: pytest.MonkeyPatch

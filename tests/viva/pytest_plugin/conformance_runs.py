@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
+from tests.viva.viva_command import run_pytest
 from viva.pytest_plugin.conformance.checks import CHECKS
 
 ROOT = Path(__file__).parents[3]
 AGENTS = ROOT / "examples" / "conformance"
 SHORT = 60
 """Sessions of the short form."""
+FEW = 20
+"""Sessions where each may take a process: that memory stays flat over many, the soak checks."""
 
 
 def conformance(folder: Path, *arguments: str, sessions: int = SHORT) -> str:
     """Run the suite in a folder, and return what pytest printed and its exit code."""
-    command = [sys.executable, "-m", "pytest", "-v", *WITHOUT_OTHERS, f"--viva-conformance-sessions={sessions}"]
+    command = ["-v", *WITHOUT_OTHERS, f"--viva-conformance-sessions={sessions}"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"VIVA_MODEL_WAIT": "0.02", "COLUMNS": "300"}
-    done = subprocess.run([*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    done = run_pytest(*command, *arguments, cwd=folder, env=environment, capture_output=True, text=True)
     return f"{done.stdout}\n{done.stderr}\nexit code {done.returncode}"
 
 

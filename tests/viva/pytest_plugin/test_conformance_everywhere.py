@@ -16,10 +16,8 @@ import pytest
 from tests.adapters.assistants.taskweaver_projects import stand_in_for_litellm
 from tests.conftest import package
 from tests.environments import folder_of, program_of, python_of
-from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, OF_PROCESSES, conformance, passed
+from tests.viva.pytest_plugin.conformance_runs import AGENTS, CUT, FEW, OF_PROCESSES, conformance, passed
 
-FEW = 20
-"""Sessions here: that memory stays flat is a promise of the connectors, which other tests check for longer."""
 pytestmark = pytest.mark.soak  # each runs the whole suite, which takes a minute or more
 SERVED = {*OF_PROCESSES, "writes_in_its_workspace"}
 FRAMEWORKS: dict[str, set[str]] = {

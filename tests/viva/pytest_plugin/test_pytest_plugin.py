@@ -18,6 +18,7 @@ from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
 from tests.viva.pytest_plugin.sessions import INI
+from tests.viva.viva_command import run_pytest
 from viva.exam.option_declaration import Part
 from viva.exam.options import Options
 from viva.journal.lock import exclusive_writer
@@ -44,17 +45,26 @@ class Exam:
         pytester.makeini(f"{INI}filterwarnings = error\n")
         self.agent = self.desk.agent(ECHO)
 
-    def __call__(self, *arguments: str, agent: str | None = None, process: bool = False) -> pytest.RunResult:
+    def __call__(
+        self, *arguments: str, agent: str | None = None, process: bool = False, fresh: bool = False
+    ) -> pytest.RunResult:
         """Run pytest with the plugin that is installed: in this process, unless that matters, there are workers, or
         models: pytester forgets what was imported, which their packages do not bear.
+
+        A process is forked from a warm one, unless what it imports matters, and when.
         """
         said = (
             arguments
             if any(item.startswith("--viva-sandbox") for item in arguments)
             else (*arguments, "--viva-sandbox=process")
         )
-        run = self.pytester.runpytest_subprocess if process or "-n" in said else self.pytester.runpytest_inprocess
-        return run("--viva-agent", agent or self.agent, *said)
+        words = ("--viva-agent", agent or self.agent, *said)
+        if fresh:
+            return self.pytester.runpytest_subprocess(*words)
+        if not process and "-n" not in said:
+            return self.pytester.runpytest_inprocess(*words)
+        done = run_pytest(*words, cwd=self.pytester.path, capture_output=True, encoding="utf-8")
+        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
 
     @property
     def journal(self) -> Path:
@@ -217,7 +227,7 @@ def test_what_viva_has_silenced_fails_no_exam_of_a_user_who_takes_warnings_for_e
     exam.desk.case(scoring_points=[point(None, "The agent answers.")])
     with ModelServer({"gpt-4o": by_role(judge=verdict)}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        outcomes(exam("--viva-judge-model", "openai:gpt-4o", "--viva-trials", "2", process=True), passed=2)
+        outcomes(exam("--viva-judge-model", "openai:gpt-4o", "--viva-trials", "2", fresh=True), passed=2)
 
 
 def test_a_mistake_in_a_case_is_told_with_file_and_line(exam: Exam) -> None:
@@ -488,7 +498,7 @@ def models(url: str) -> dict[str, str]:
     return {"OPENAI_API_KEY": "sk-test-1", "OPENAI_BASE_URL": url, "VIVA_MODEL_WAIT": "0.001"}
 
 
-@pytest.mark.parametrize(("lists", "workers"), [(None, ()), (404, ()), (None, ("-n", "2"))])
+@pytest.mark.parametrize(("lists", "workers"), [(None, ()), (404, ()), (None, ("-n", "1"))])
 def test_a_model_that_its_server_does_not_have_ends_the_session_without_a_journal(
     exam: Exam, monkeypatch: pytest.MonkeyPatch, lists: int | None, workers: tuple[str, ...]
 ) -> None:

@@ -111,6 +111,10 @@ class Browser:
         size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600}
         self._call("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
 
+    def run_command(self, name: str, parameters: dict[str, Any]) -> Any:
+        """What a command of Chromium's DevTools protocol returns."""
+        return self._call("/goog/cdp/execute", {"cmd": name, "params": parameters})
+
     def complaints(self) -> list[str]:
         """What the console said since the last call: errors of scripts, things the security policy stopped."""
         return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viva.reports.page.conversations import in_script
+from viva.reports.page.page_parts import in_script
 from viva.reports.page.quote_marks import segments
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from tests.viva.conftest import Desk
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
 from tests.viva.real_suites import until
-from tests.viva.viva_command import VIVA
+from tests.viva.viva_command import run_pytest
 from viva.journal.reader import read_records
 from viva.records.run_record import Outcome
 from viva.records.transcript import StopReason
@@ -146,9 +145,7 @@ def test_the_plugin_cuts_a_blocking_agent_off_too(desk: Desk) -> None:
     agent = desk.agent(AGENT.format(BLOCKS["sleeps"]))
     desk.case()
     options = ("-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process")
-    done = subprocess.run(
-        [VIVA.with_name("pytest"), *WITHOUT_OTHERS, *options, "--viva-reply-timeout", "1"],
-        cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    words = (*WITHOUT_OTHERS, *options, "--viva-reply-timeout", "1")
+    done = run_pytest(*words, cwd=desk.folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "blocks the event loop" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -111,6 +112,10 @@ def command(
             write(subject, file)
     except BrokenPipeError:  # `viva report --format csv | head`
         raise SystemExit(EXIT_DONE) from None
+    if kind == "html" and not to_stdout and target is not None:
+        from viva.reports.page.page_files import sweep
+
+        sweep(Path(os.path.realpath(target)))
     if not to_stdout:
         assert target is not None
         click.echo(printable(f"written: {target}"), err=True)

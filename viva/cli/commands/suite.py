@@ -80,6 +80,13 @@ from viva.suites.suite import run_suite
     help=f"Agent to test: {FORMS}. Can be repeated. [default: the bundled careful agent]",
 )
 @click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE…",
+    help="Setting of the agents that is varied: each agent is tested with each value, and with each combination. Can "
+    "be repeated.",
+)
+@click.option(
     "--trials",
     type=click.IntRange(1),
     default=1,
@@ -289,7 +296,7 @@ def _new(
     if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
-    chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
+    chosen = {name: given[name] for name in ("agents", "vary", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
     taken = taken_from_file()
     until = None if given["until"] is None else parse_until(given["until"], given["margin"])

@@ -80,8 +80,6 @@ def command(
     except OSError as error:
         fail(f"viva view: cannot listen on {printable(host)}:{port}: {error.strerror}. Choose another --port.")
     with server:
-        for place in range(len(journals)):
-            server.follower.look(place)
         server.follower.start()
         click.echo(f"{server.address}")
         if host != LOCAL:

@@ -68,7 +68,7 @@ def environment_of(
     assert case is not None
     if case.pre_command or case.mcp:
         return _prepared(run, agent, case, workspace)
-    return contextlib.nullcontext(_environment(run, case, workspace, EnvironmentLog(), OfferedServers()))
+    return contextlib.nullcontext(_environment(run, agent, case, workspace, EnvironmentLog(), OfferedServers()))
 
 
 @contextlib.asynccontextmanager
@@ -76,14 +76,14 @@ async def _prepared(run: ExamRun, agent: LoadedAgent, case: Case, workspace: Pat
     await run_pre_commands(case, agent.python, run.resources.options.pre_command_seconds)
     log = EnvironmentLog()
     async with servers_of(case, log) as servers:
-        yield _environment(run, case, workspace, log, servers)
+        yield _environment(run, agent, case, workspace, log, servers)
 
 
 def _environment(
-    run: ExamRun, case: Case, workspace: Path, log: EnvironmentLog, servers: OfferedServers
+    run: ExamRun, agent: LoadedAgent, case: Case, workspace: Path, log: EnvironmentLog, servers: OfferedServers
 ) -> RunEnvironment:
     given = case.agent_config
     config = {**(given or {}), OFFER: list(servers.config)} if servers.config else given
     app_dir = run.resources.options.app_dir or case.app_dir
-    arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose)
+    arguments = AgentArguments(case.task_description, app_dir, config, workspace, case.verbose, agent.settings)
     return RunEnvironment(case, arguments, log, servers)

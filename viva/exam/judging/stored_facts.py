@@ -13,6 +13,7 @@ from viva.journal.conversation_lines import ConversationLines
 from viva.journal.lines import Event, parse, sealed_data, sealed_text
 from viva.journal.writer import run_id
 from viva.records.codec import decode
+from viva.records.quick.readers import read_record_facts, read_whole_setting
 from viva.records.quick.records import read_record, read_setting
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 
@@ -73,7 +74,7 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
 
 def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
     """Return the data of a setting as far as judging uses it; None if it has to be parsed."""
-    setting = read_setting(text)
+    setting = read_whole_setting(text) if isinstance(text, str) else read_setting(text)
     if setting is None:
         return None
     return {
@@ -92,9 +93,14 @@ def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
 
 def _record_facts(text: str | bytes) -> dict[str, Any] | None:
     """Return the data of a record as far as judging uses it; None if it has to be parsed."""
-    record = read_record(text)
+    record = read_record_facts(text)
     if record is None:
         return None
+    unfair: tuple[UnfairAttempt, ...] = ()
+    if record.outcome is Outcome.EXAMINER_ERROR:
+        if (whole := read_record(text)) is None:
+            return None
+        unfair = attempts_so_far(whole)
     read = record.timing  # a struct
     return {
         "subject": record.subject,
@@ -102,7 +108,7 @@ def _record_facts(text: str | bytes) -> dict[str, Any] | None:
         "trial": record.trial,
         "agent_version": record.agent_version,
         "tags": list(record.tags),
-        UNFAIR_ATTEMPTS: attempts_so_far(record) if record.outcome is Outcome.EXAMINER_ERROR else (),
+        UNFAIR_ATTEMPTS: unfair,
         "timing": Timing(read.started, read.seconds, read.examiner_seconds, read.agent_seconds, read.judge_seconds),
     }
 

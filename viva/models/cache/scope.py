@@ -5,9 +5,6 @@ Equal questions of two trials, or two votes on one point, are two draws: one kep
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -22,13 +19,13 @@ class AnswerScope:
         self.run = run
         self.from_cache = 0
         """Number of answers that were kept from before."""
-        self._asked: Counter[str] = Counter()
+        self._asked: dict[str, int] = {}
         self._files: set[Path] = set()
 
     def number(self, question: str) -> int:
         """Return how often a question has been asked, this time included."""
-        self._asked[question] += 1
-        return self._asked[question]
+        number = self._asked[question] = self._asked.get(question, 0) + 1
+        return number
 
     def used(self, file: Path) -> None:
         """Note the file of an answer."""
@@ -46,15 +43,21 @@ _scope: ContextVar[AnswerScope | None] = ContextVar("answer_scope", default=None
 _no_run = AnswerScope()
 
 
-@contextmanager
-def answers_of(run: str) -> Iterator[AnswerScope]:
+class answers_of:  # noqa: N801  # a context manager; a generator takes three times as long
     """Have all questions of this task, and of those that it starts, belong to a run."""
-    scope, before = AnswerScope(run), _scope.get()
-    _scope.set(scope)
-    try:
-        yield scope
-    finally:
-        _scope.set(before)
+
+    __slots__ = ("_before", "_scope")
+
+    def __init__(self, run: str) -> None:
+        self._scope = AnswerScope(run)
+
+    def __enter__(self) -> AnswerScope:
+        self._before = _scope.get()
+        _scope.set(self._scope)
+        return self._scope
+
+    def __exit__(self, *_: object) -> None:
+        _scope.set(self._before)
 
 
 def current_scope() -> AnswerScope:

@@ -1,10 +1,10 @@
-"""Writes conversations for a page within a size limit: one JSON block for each run, with verdicts at their rounds."""
+"""Writes conversations for a page within a size limit: one entry for each run, with verdicts at their rounds."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -22,8 +22,9 @@ from viva.reports.page.asked_views import asked_views
 from viva.reports.page.case_papers import Papers
 from viva.reports.page.images import PageImages
 from viva.reports.page.left_files import left_files
+from viva.reports.page.page_parts import PageParts
 from viva.reports.page.quote_marks import Segment, segments
-from viva.reports.page.round_limit import within_limit
+from viva.reports.page.round_limit import Shortened, joined_left, within_limit
 from viva.reports.page.session_views import SHOWN, captions, plans_of, title_of, told_by
 from viva.reports.page.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from viva.statistics.cells import NOT_TOLD
@@ -39,14 +40,10 @@ MOST_VERDICTS = 1000
 MOST_ARGUMENTS = 20
 STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
 
-# A block is inside of <script>, where only `</script` and `<!--` have a meaning; without these characters, nothing
-# has. U+2028 and U+2029 end lines in older scripts.
-_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-
 
 @dataclass(slots=True)
 class Blocks:
-    """Makes blocks until the page is full."""
+    """Adds conversations to a page until it is full."""
 
     limit: int = PAGE_LIMIT
     images: PageImages = field(default_factory=PageImages)
@@ -62,32 +59,27 @@ class Blocks:
         self.left_out += 1
         return False
 
-    def blocks(self, number: int, stored: StoredRun, attempt: int) -> Iterator[tuple[str, str]]:
-        """Yield the id and the JSON of one run, and of its case before it.
-
-        The JSON is safe inside of HTML's `<script>`.
+    def add(self, number: int, stored: StoredRun, attempt: int, parts: PageParts) -> None:
+        """Add one run (`c` and its number), and its case before it (`k` and a number).
 
         Args:
             number: The number of the run's row.
             stored: The conversation.
             attempt: The attempt of the run's record; a newer attempt may have broken off.
+            parts: The entries of the page.
+
+        Raises:
+            OSError: a part or a picture cannot be written.
         """
         setting = stored.setting if stored.record is None else stored.record.setting
         shown = conversation(stored, attempt, self.images)
+        shown["rounds"] = joined_left(shown["rounds"])
         shown["paper"] = self.papers.number(stored.folder, setting)
+        before = parts.size
         for paper, content in self.papers.fresh().items():
-            yield f"k{paper}", self._counted(content)
-        yield f"c{number}", self._counted(shown)
-
-    def _counted(self, value: object) -> str:
-        text = in_script(value)
-        self.size += len(text.encode())
-        return text
-
-
-def in_script(value: object) -> str:
-    """Return JSON that is safe between `<script>` and `</script>`."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
+            parts.add(f"k{paper}", content)
+        parts.add(f"c{number}", shown)
+        self.size += parts.size - before
 
 
 def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[str, Any]:
@@ -161,26 +153,29 @@ class _Shortener:
     """Maps the number or name of each image that is not shown whole to where the whole one is."""
     _seen: dict[str, int] = field(default_factory=dict)
 
-    def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
-        """Yield each round, and whether a verdict quotes it or is about it."""
+    def rounds(self) -> Iterator[Shortened]:
+        """Yield each round, which is shortened only when it is asked for."""
+        named = self.quotes.keys() | self.subjects.keys() | self.cited.keys()
         for round_ in self.stored.transcript.rounds:
-            yield self._round(round_)
+            ids = [round_.id, *(step.id for step in round_.steps)]
+            for each in ids:
+                self.round_of.setdefault(each, round_.number)
+            quoted = not named.isdisjoint(ids)
+            yield Shortened(round_.number, quoted, partial(self._round, round_, ids, quoted))
 
-    def _round(self, round_: Round) -> tuple[bool, dict[str, Any]]:
-        ids = [round_.id, *(step.id for step in round_.steps)]
-        for each in ids:
-            self.round_of.setdefault(each, round_.number)
-        at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
-        quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
-        # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
-        beside = {number for each in ids for number in self.cited.get(each, ())}
-        notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
+    def _round(self, round_: Round, ids: list[str], quoted: bool) -> dict[str, Any]:
+        if quoted:
+            at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
+            quoting = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
+            # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
+            beside = {number for each in ids for number in self.cited.get(each, ())}
+            notes = sorted(((quoting - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
+        else:
+            notes = []
         own = self.quotes.get(round_.id, ())
         used = round_.usage.tokens
-        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
-        wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
-        steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]
-        shown: dict[str, Any] = {
+        steps = self._shown_steps(round_.steps) if round_.steps else ()
+        return {
             "n": round_.number,
             "examiner": self._text(round_.examiner, own),
             "agent": self._text(round_.agent, own),
@@ -194,7 +189,12 @@ class _Shortener:
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
-        return bool(notes or at_steps or beside), shown
+
+    def _shown_steps(self, steps: tuple[Step, ...]) -> list[Step]:
+        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
+        wanted = {step.id for step in trajectory_steps(steps)}
+        named = self.subjects.keys() | self.quotes.keys()
+        return [step for step in steps if step.id in wanted or step.id in named][:MOST_STEPS]
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import re
 from pathlib import Path
-from urllib.parse import quote
 
 from viva.journal.images import MOST_TEXT, kind_of
-from viva.journal.kept_files import is_kept_name, read_sound
-from viva.journal.scaled_pictures import scale_picture
+from viva.journal.kept_files import read_sound
+from viva.reports.page.page_files import PageFiles
+from viva.reports.page.scaled_cache import ScaledPictures
 
 ONE_LIMIT = 400_000
 """Maximum size of one image in bytes; a larger one is scaled down."""
@@ -33,9 +32,10 @@ class PageImages:
         self._share = ONE_LIMIT
         self.left_out = 0
         """Number of images that exist and did not fit."""
-        self.beside: Path | None = None
-        """The folder of the page, from which links lead to the images in a journal; None if it is not known."""
-        self._reduced: set[tuple[Path, str]] = set()
+        self.files: PageFiles | None = None
+        """Where pictures are in full size; None if the page has no folder."""
+        self.scaled = ScaledPictures()
+        self._full: dict[tuple[Path, str], str] = {}
 
     def expect(self, number: int) -> None:
         """Divide the remaining space among the images of the next run, so that all of them can be shown."""
@@ -46,6 +46,9 @@ class PageImages:
 
         A journal may be untrusted: only files with the name of a stored image are read, and only raster images
         are shown, which are recognized by their first bytes.
+
+        Raises:
+            OSError: the picture in full size cannot be written beside the page.
         """
         content = _embedded(name) if name.startswith("data:") else read_sound(folder, name)
         kind = kind_of(content) if content else None
@@ -53,8 +56,9 @@ class PageImages:
             return None
         room = min(self._share, self._left)
         if len(content) > room:
-            self._reduced.add((folder, name))
-            smaller = scale_picture(content, room)
+            if self.files is not None and (link := self.files.picture(folder, name, content)) is not None:
+                self._full[folder, name] = link
+            smaller = self.scaled.scale(content, room)
             if smaller is None:
                 self.left_out += 1
                 return None
@@ -63,10 +67,8 @@ class PageImages:
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
     def full(self, folder: Path, name: str) -> str | None:
-        """Return a link to the stored image that the page shows only scaled down or not at all; None if it is whole."""
-        if self.beside is None or (folder, name) not in self._reduced or not is_kept_name(name):
-            return None
-        return quote(os.path.relpath(os.path.realpath(folder / name), os.path.realpath(self.beside)))
+        """Return a link to the image in full size if the page shows it only scaled down or not at all, else None."""
+        return self._full.get((folder, name))
 
 
 def _embedded(name: str) -> bytes | None:

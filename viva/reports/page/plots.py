@@ -54,9 +54,9 @@ def bar(mean: float | None, interval: Interval | None, low: float | None = None,
     return head.format(words) + Markup("").join([*parts, Markup("</svg>")])
 
 
-def marks(standings: Sequence[Standing]) -> Markup:
-    """Draw one mark for each trial: a disc passed, a ring failed, a dash is excluded."""
-    shown = standings[:MOST_MARKS]
+def marks(standings: Sequence[Standing], most: int = MOST_MARKS) -> Markup:
+    """Draw one mark for each of the first trials: a disc passed, a ring failed, a dash is excluded."""
+    shown = standings[:most]
     parts = [_mark(position, standing) for position, standing in enumerate(shown)]
     width = len(shown) * 9 + 1
     head = Markup('<svg class="marks" width="{0}" height="10" viewBox="0 0 {0} 10" aria-hidden="true">')

@@ -1,4 +1,4 @@
-"""Writes one self-contained HTML page with the statistics, plots, all runs and their conversations."""
+"""Writes an HTML page with the statistics, plots, all runs and their conversations; a large one has parts beside it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from viva.journal.reader import StoredRun
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
@@ -26,6 +27,8 @@ from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
 from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
+from viva.reports.page.page_files import PageFiles, sweep
+from viva.reports.page.page_parts import PageParts
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.reliability.calibration_words import calibration_lines
@@ -43,8 +46,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
 """Maximum number of cases in the matrix; of more cases, the worst are shown."""
 MOST_MATRIX_AGENTS = 24
+MOST_MATRIX_CELLS = 3_000
+MOST_MATRIX_MARKS = 6_000
+"""Number of marks of trials in the matrix, of 50 bytes each; cells of a large matrix have fewer."""
+FEWEST_MARKS = 5
 ROWS_SHOWN = 200
 """Number of rows that are shown at first; the script shows more on request."""
+MOST_ROW_BYTES = 500_000
+"""Maximum size of the rows in the page itself, apart from those shown at first; the others are in its first parts."""
 MOST_GROUPS = 60
 
 
@@ -60,10 +69,22 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         JournalError: a journal cannot be read.
     """
     rows = gather_rows(journals)
+    page = _page_of(out)
+    files = None if page is None else PageFiles(page)
+    if page is not None:
+        sweep(page)
     blocks = blocks or Blocks()
-    blocks.images.beside = _folder_of(out)
+    blocks.images.files = files
     labels = _labels(rows)
     values = {**_assets(), **_head(journals), **_statistics(rows, labels), **_agents(labels)}
+    parts = PageParts(files)
+    shown, later = _divided(_row_texts(rows, values), MOST_ROW_BYTES if files else None)
+    if later:
+        parts.add("rows", "".join(later))
+    for place, stored, attempt in _conversations(journals, rows, blocks):
+        blocks.add(place, stored, attempt, parts)
+    blocks.images.scaled.trim()
+    parts.close()
     pieces = (
         _environment()
         .get_template("page.html")
@@ -78,9 +99,12 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             skipped=list(skipped_lines(rows.figures)),
             variants=list(variant_tables(rows.figures, labels)),
             judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
-            rows=rows.failures_first,
+            rows=rows.rows,
+            shown_rows=shown,
             rows_shown=ROWS_SHOWN,
-            blocks=_blocks(journals, rows, blocks),
+            blocks=[(name, Markup(text)) for name, text in parts.inline],  # noqa: S704  # escaped by `json_bytes`
+            index=Markup(parts.index()) if parts.divided else None,  # noqa: S704
+            files=files,
             written=blocks,
         )
     )
@@ -88,12 +112,30 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         out.write(piece)
 
 
-def _folder_of(out: TextIO) -> Path | None:
-    """Return the folder of the file that is written; None if it has no place, as standard output."""
+def _page_of(out: TextIO) -> Path | None:
+    """Return the path of the page that is written; None if it has no place, as standard output."""
     name = getattr(out, "name", None)
     if not isinstance(name, str | Path) or str(name).startswith("<"):
         return None
-    return Path(name).parent
+    return Path(name)
+
+
+def _row_texts(rows: Rows, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the rows of the table of runs, failures first."""
+    table: Any = _environment().get_template("rows.html").make_module({**values, "rows_shown": ROWS_SHOWN})
+    for place, row in enumerate(rows.failures_first):
+        yield str(table.row(row, place))
+
+
+def _divided(texts: Iterator[str], most: int | None) -> tuple[list[Markup], list[str]]:
+    """Return the first texts, up to a number of bytes, and the others."""
+    first, size = list[Markup](), 0
+    for text in texts:
+        size += len(text.encode())
+        if most is not None and size > most and len(first) >= ROWS_SHOWN:
+            return first, [text, *texts]
+        first.append(Markup(text))  # noqa: S704 - the template escaped it
+    return first, []
 
 
 def _labels(rows: Rows) -> dict[str, str]:
@@ -184,22 +226,31 @@ class Matrix:
     """The name of each case, with the statistics and the marks of the trials of each agent."""
     left_out: int
     """Number of cases that are not shown."""
+    most_marks: int
+    """Number of trials of a cell that have a mark."""
 
 
 def _matrix(rows: Rows) -> Matrix:
     cells = {(group.case, group.agent): group for group in rows.figures.cells}
     agents = tuple(group.name for group in ranked(rows.figures.agents)[:MOST_MATRIX_AGENTS])
     cases = sorted(rows.figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean)
-    left_out = max(0, len(cases) - MOST_MATRIX_ROWS)
+    shown = min(MOST_MATRIX_ROWS, MOST_MATRIX_CELLS // max(1, len(agents)))
+    left_out = max(0, len(cases) - shown)
     lines = []
-    for case in cases[:MOST_MATRIX_ROWS]:
+    most = max(FEWEST_MARKS, min(plots.MOST_MARKS, MOST_MATRIX_MARKS // max(1, len(cells))))
+    for case in cases[:shown]:
         name = one_line(case.name, 200)
-        line = tuple((cells.get((case.name, agent)), plots.marks(rows.trials.of(name, agent))) for agent in agents)
+        trials = (rows.trials.of(name, agent) for agent in agents)
+        line = tuple(
+            (cells.get((case.name, agent)), plots.marks(own, most)) for agent, own in zip(agents, trials, strict=True)
+        )
         lines.append((name, line))
-    return Matrix(agents, tuple(lines), left_out)
+    return Matrix(agents, tuple(lines), left_out, most)
 
 
-def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[str, Markup]]:
+def _conversations(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[int, StoredRun, int]]:
+    """Yield the conversations that the page has room for, with the numbers of their rows and their attempts."""
+
     def wanted(folder: Path, run: str) -> bool:
         number = rows.numbers.get((str(folder), run))
         return number is not None and blocks.has_room(passed=rows.rows[number].standing is Standing.PASSED)
@@ -207,9 +258,7 @@ def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[st
     for stored in journals.conversations(wanted, {name for _, name in rows.numbers} if rows.left_out else None):
         number = rows.numbers[str(stored.folder), stored.id]
         row: Row = rows.rows[number]
-        attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
-        for name, text in blocks.blocks(number, stored, attempt):
-            yield name, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
+        yield number, stored, stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
 
 
 def _title(journals: Journals) -> str:

@@ -1,1 +1,1 @@
-"""Statistics of a suite by what its examiner played: personas and strategies."""
+"""Statistics of a suite by what was varied: personas, strategies and settings of the agents."""

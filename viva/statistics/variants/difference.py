@@ -24,17 +24,22 @@ class VariantDifference:
     """Whether the interval excludes 0: the difference is more than chance."""
 
 
-def confidence_of(variants: int) -> float:
+def confidence_of(*variants: int) -> float:
     """Return the confidence of each of several intervals, so that all hold together with 95 %.
 
     Bonferroni's correction: Dunn 1961, "Multiple Comparisons Among Means", JASA 56. Of two variants, each is compared
     with the other, which is one comparison.
+
+    Args:
+        variants: The number of variants in each dimension whose intervals are to hold together.
     """
-    comparisons = 1 if variants <= 2 else variants
-    return 1 - (1 - CONFIDENCE) / comparisons
+    comparisons = sum(1 if each <= 2 else each for each in variants)
+    return 1 - (1 - CONFIDENCE) / max(comparisons, 1)
 
 
-def differences(scores: Mapping[str, Mapping[str, float]]) -> dict[str, VariantDifference | None]:
+def differences(
+    scores: Mapping[str, Mapping[str, float]], confidence: float | None = None
+) -> dict[str, VariantDifference | None]:
     """Compare each variant with the others over the cases that both have.
 
     The unit is the case: in each, the mean score with the variant is compared with the mean over the other variants,
@@ -42,11 +47,13 @@ def differences(scores: Mapping[str, Mapping[str, float]]) -> dict[str, VariantD
 
     Args:
         scores: By variant, then case: the mean score of the trials that count.
+        confidence: Confidence of each interval; None for that of these comparisons alone.
 
     Returns:
         By variant; None where fewer than `FEWEST_CASES` cases have both.
     """
-    confidence = confidence_of(len(scores))
+    if confidence is None:
+        confidence = confidence_of(len(scores))
     found: dict[str, VariantDifference | None] = {}
     for name, own in scores.items():
         pairs = []

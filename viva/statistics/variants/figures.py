@@ -1,4 +1,4 @@
-"""Computes the statistics of runs by persona and by strategy, for each agent."""
+"""Computes the statistics of runs by persona, by strategy and by each setting that is varied, for each agent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Literal
 
+from viva.adapters.connectors.varied_spec import split_settings
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.verdict import Label
 from viva.records.wording import SCORING_POINTS
@@ -19,8 +20,8 @@ from viva.statistics.intervals import Interval, wilson
 from viva.statistics.scores import insight_of, passes, primary_evaluator
 from viva.statistics.variants.difference import VariantDifference, confidence_of, differences
 
-Dimension = Literal["persona", "strategy"]
-DIMENSIONS: tuple[Dimension, ...] = ("persona", "strategy")
+Dimension = Literal["persona", "strategy", "setting"]
+DIMENSIONS: tuple[Dimension, ...] = ("persona", "strategy", "setting")
 MOST_VARIANTS = 200
 """Maximum number of variants that are kept for each agent: an untrusted journal may name any number."""
 _ROUND = re.compile(r"r([0-9]{1,9})(?![0-9])")
@@ -28,10 +29,10 @@ _ROUND = re.compile(r"r([0-9]{1,9})(?![0-9])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantFigures:
-    """Holds the statistics of one agent's exams with one persona or strategy."""
+    """Holds the statistics of one agent's exams with one persona, one strategy, or one value of a setting."""
 
     group: Group
-    """Statistics of these runs, named after the persona or strategy."""
+    """Statistics of these runs, named after the persona, the strategy or the value."""
     difference: VariantDifference | None = None
     """Difference from the other variants; None if too few cases have both."""
     held: int = 0
@@ -48,32 +49,40 @@ class VariantFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimensionFigures:
-    """Holds the statistics of one agent by persona, or by strategy."""
+    """Holds the statistics of one agent by persona, by strategy, or by one of its settings."""
 
     dimension: Dimension
     agent: str
+    """Its SPEC; for a setting, without settings."""
+    setting: str = ""
+    """The name of the setting; empty for other dimensions."""
     confidence: float
-    """Confidence of each interval of a difference; all of them hold together with 95 %."""
+    """Confidence of each interval of a difference; all of them hold together with 95 %, also over several settings."""
     variants: tuple[VariantFigures, ...]
     """The variant with the lowest mean score first; for strategies, that with the lowest `held_rate`."""
 
 
 class VariantTallies:
-    """Collects the runs with a persona or a strategy; of runs without either, only the setting is read."""
+    """Collects the runs with a persona, a strategy or settings of the agent; others are left alone."""
 
     def __init__(self, evaluator: str | None = None) -> None:
         """Args:
         evaluator: Whose scores are kept; None for each run's primary evaluator.
         """
         self._evaluator = evaluator
-        self._found: dict[tuple[Dimension, str], dict[str, _Variant]] = {}
+        self._found: dict[tuple[Dimension, str, str], dict[str, _Variant]] = {}
+        """By dimension, agent and setting, then by the name of the variant."""
 
     def add(self, record: RunRecord) -> None:
-        """Add one run to the figures of its persona and of its strategy."""
+        """Add one run to the figures of its persona, of its strategy, and of its agent's settings."""
         if record.setting.persona:
             self._add("persona", record.setting.persona, record)
         if record.setting.strategy:
             self._add("strategy", record.setting.strategy, record)
+        if record.agent.endswith("]"):
+            varied = split_settings(record.agent)
+            for setting, value in varied.settings.items():
+                self._add("setting", value, record, varied.base, setting)
 
     def figures(self, threshold: float) -> tuple[DimensionFigures, ...]:
         """Return the statistics of each dimension and agent.
@@ -83,27 +92,36 @@ class VariantTallies:
         """
         return tuple(self._figures(threshold))
 
-    def _add(self, dimension: Dimension, name: str, record: RunRecord) -> None:
-        variants = self._found.setdefault((dimension, record.agent), {})
+    def _add(self, dimension: Dimension, name: str, record: RunRecord, agent: str = "", setting: str = "") -> None:
+        variants = self._found.setdefault((dimension, agent or record.agent, setting), {})
         if name not in variants:
             if len(variants) >= MOST_VARIANTS:
                 return
-            variants[name] = _Variant()
+            variants[name] = _Variant(agent or record.agent)
         variants[name].add(record, self._evaluator)
 
     def _figures(self, threshold: float) -> Iterator[DimensionFigures]:
         order = sorted(self._found, key=lambda key: (DIMENSIONS.index(key[0]), natural(key[1])))
-        for dimension, agent in order:
-            variants = self._found[dimension, agent]
-            against = differences({name: each.means() for name, each in variants.items()})
+        for dimension, agent, setting in order:
+            variants = self._found[dimension, agent, setting]
+            if setting and len(variants) < 2:
+                continue  # it was not varied
+            confidence = confidence_of(*self._compared(agent) if setting else (len(variants),))
+            against = differences({name: each.means() for name, each in variants.items()}, confidence)
             figures = [each.figures(dimension, name, threshold, against[name]) for name, each in variants.items()]
             key = _by_held if dimension == "strategy" else _by_mean
             yield DimensionFigures(
                 dimension=dimension,
                 agent=agent,
-                confidence=confidence_of(len(variants)),
+                setting=setting,
+                confidence=confidence,
                 variants=tuple(sorted(figures, key=key)),
             )
+
+    def _compared(self, agent: str) -> list[int]:
+        """Return the number of values of each setting of an agent that is varied."""
+        found = (len(variants) for (_, of, setting), variants in self._found.items() if setting and of == agent)
+        return [number for number in found if number > 1]
 
 
 def gave_way_in(record: RunRecord) -> int | None:
@@ -115,11 +133,12 @@ def gave_way_in(record: RunRecord) -> int | None:
 
 
 class _Variant:
-    """The runs of one agent with one persona or strategy."""
+    """The runs of one agent with one persona, one strategy or one value of a setting."""
 
-    __slots__ = ("_cells", "_held", "_rounds", "_unjudged")
+    __slots__ = ("_agent", "_cells", "_held", "_rounds", "_unjudged")
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
         self._cells: dict[str, Cell] = {}
         self._held: dict[str, int] = {}
         self._unjudged = False
@@ -128,7 +147,7 @@ class _Variant:
     def add(self, record: RunRecord, evaluator: str | None) -> None:
         cell = self._cells.get(record.subject)
         if cell is None:
-            cell = self._cells[record.subject] = Cell(record.subject, record.agent)
+            cell = self._cells[record.subject] = Cell(record.subject, self._agent)
         before = len(cell.scores)
         cell.add(record, evaluator)
         if len(cell.scores) == before:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.loaded_agent import file_digest
 from viva.adapters.connectors.spec import CHILD, is_agent_file
+from viva.adapters.connectors.varied_spec import split_settings
 from viva.cases import Case
 from viva.cases.load import table_of
 from viva.journal.lines import FILE
@@ -31,6 +32,9 @@ def case_sources(case: Case) -> Iterator[Path]:
 
 def agent_sources(spec: str) -> list[Path]:
     """Return the files that an agent's SPEC names, as far as they exist here; none for an agent behind an address."""
+    varied = split_settings(spec)
+    if varied.settings:
+        return [*agent_sources(varied.base), *(file for file in varied.files() if file.is_file())]
     scheme, _, rest = spec.partition(":")
     if scheme in COMMANDS:
         return [Path(word) for word in _words(rest) if os.path.isfile(word)]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.spec import CHILD, is_agent_file
 from viva.adapters.connectors.table import CONNECTORS
+from viva.adapters.connectors.varied_spec import VariedSpec, split_settings
 from viva.cases import Case
 from viva.cases.data_files import data_tree
 from viva.errors import SetupError
@@ -131,6 +132,11 @@ def stage(order: WorkOrder, folder: Path) -> tuple[WorkOrder, Staging]:
 
 
 def _stage_agent(spec: str, staging: Staging) -> str:
+    varied = split_settings(spec)
+    if varied.settings:
+        files = {str(file): staging.bring(file) for file in varied.files() if file.is_file()}
+        settings = {name: files.get(value, value) for name, value in varied.settings.items()}
+        return str(VariedSpec(_stage_agent(varied.base, staging), settings))
     name, colon, rest = spec.partition(":")
     if name == "replay" and colon:
         path, mark, run = rest.rpartition("#")

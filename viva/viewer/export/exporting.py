@@ -109,14 +109,14 @@ class _ExportWriter:
         talk, lists = (PartWriter(self.folder / "data", f"{name}{number}") for name in ("talk", "list"))
         whole = PartWriter(self.folder / "data", f"verdicts{number}")
         context = FilterContext(journal.threshold, StoredCases(journal.folder))
-        listed = iter(list(journal.runs.values()))
+        listed = iter(journal.runs.values())
         found = []
         while some := list(islice(listed, ROWS)):
             rows, plain, judged = [], [], []
             for each in some:
                 self.export.runs += 1
                 rows.append(row_view(each) | {"at": self._run(number, each, talk)})
-                record = journal.record(each)
+                record = each.whole_record
                 plain.append(values_of(record, context, verdicts=False))
                 judged.append(values_of(record, context, verdicts=True))
             found.append(

@@ -8,7 +8,7 @@ from typing import Any
 from viva.filters.fields import FIELDS, OPERATORS, PLANNED, UNFINISHED, FilterContext, FilterField
 from viva.records.run_record import RunRecord
 from viva.records.verdict import Verdict
-from viva.viewer.watched import OF_VERDICTS
+from viva.viewer.masks import OF_VERDICTS
 
 _OF_CASES = ("metadata", "row")
 _WITHOUT_RECORD = frozenset({"status", "outcome"})

@@ -14,7 +14,7 @@ import pytest
 
 from tests.adapters.connectors.acp import scripted_sessions
 from tests.adapters.connectors.acp.scripted_sessions import AGENT, do, session
-from tests.adapters.connectors.child.child_connectors import is_alive, until
+from tests.adapters.connectors.child.child_connectors import AT_ONCE, is_alive, until
 from tests.viva.conftest import Desk
 from viva.adapters.connectors.acp import connection, messages, turn
 from viva.adapters.connectors.acp.agent import AcpFactory
@@ -192,7 +192,7 @@ async def test_a_session_that_never_begins_is_cut_off(workspace: Path, tmp_path:
     assert await until(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
 
 
-async def test_fifty_at_once_do_not_mix(tmp_path: Path) -> None:
+async def test_sessions_at_once_do_not_mix(tmp_path: Path) -> None:
     async def one(number: int) -> str:
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -204,8 +204,8 @@ async def test_fifty_at_once_do_not_mix(tmp_path: Path) -> None:
         return first.text
 
     spec_of_all = scripted_sessions.spec()
-    texts = await asyncio.gather(*map(one, range(50)))
-    assert texts == [f"you said I am {number}" for number in range(50)]
+    texts = await asyncio.gather(*map(one, range(AT_ONCE)))
+    assert texts == [f"you said I am {number}" for number in range(AT_ONCE)]
 
 
 async def test_sessions_leave_no_descriptor_and_no_file(workspace: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 
+AT_ONCE = 15
+"""Sessions at once in the tests of a connector, each with a process; the conformance suite opens fifty with each."""
 PATIENCE = 20.0
 """Seconds until something that should happen soon counts as never."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.connectors.child.child_connectors import is_alive, until
+from tests.adapters.connectors.child.child_connectors import AT_ONCE, is_alive, until
 from viva.adapters.connectors.child import ready as ready_module
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.table import load_agent
@@ -261,7 +261,7 @@ async def test_the_memory_limit_holds_in_a_fork(file: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["", "thread"])
-async def test_fifty_at_once_do_not_mix(file: Path, kind: str) -> None:
+async def test_sessions_at_once_do_not_mix(file: Path, kind: str) -> None:
     file.write_text(AGENT + LEFT.get(kind, ""))
     agent = loaded(file)
     before = len(os.listdir("/proc/self/fd"))
@@ -275,8 +275,8 @@ async def test_fifty_at_once_do_not_mix(file: Path, kind: str) -> None:
         assert await session.close() is None
         return pid
 
-    pids = await asyncio.gather(*map(one, range(50)))
-    assert len(set(pids)) == 50
+    pids = await asyncio.gather(*map(one, range(AT_ONCE)))
+    assert len(set(pids)) == AT_ONCE
     assert agent.release is not None
     agent.release()
     assert await until(lambda: not any(map(is_alive, {*pids, *imports(file)})))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.connectors.child.child_connectors import noted, until
+from tests.adapters.connectors.child.child_connectors import AT_ONCE, noted, until
 from tests.adapters.connectors.command.programs import PROGRAM, agent_file, opened, python, write_program
 from viva.adapters.agent_state import load_state, save_state
 from viva.adapters.connectors.command import json_lines
@@ -281,7 +281,7 @@ async def test_variables_and_the_folder_of_an_agent_file(
     await session.close()
 
 
-async def test_fifty_at_once_do_not_mix(spec: str, tmp_path: Path) -> None:
+async def test_sessions_at_once_do_not_mix(spec: str, tmp_path: Path) -> None:
     async def one(number: int) -> None:
         folder = tmp_path / f"w{number}"
         folder.mkdir()
@@ -292,7 +292,7 @@ async def test_fifty_at_once_do_not_mix(spec: str, tmp_path: Path) -> None:
         assert not noted(folder)
 
     before = len(os.listdir("/proc/self/fd"))
-    await asyncio.gather(*map(one, range(50)))
+    await asyncio.gather(*map(one, range(AT_ONCE)))
     assert len(os.listdir("/proc/self/fd")) <= before
 
 

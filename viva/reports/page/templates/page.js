@@ -8,52 +8,92 @@
   const MOST_JUMPS = 40;
   const SHORT_TASK = 700;
   const SHORT_FACTS = 8;
+  const BESIDE = "The folder of parts that was written with this page has to lie beside it.";
   const byId = (id) => document.getElementById(id);
   const overview = byId("overview");
   const view = byId("run");
   const body = byId("rows");
-  const inOrder = Array.from(body.rows);
+  let inOrder = [];
   const rows = [];
-  for (const row of inOrder) rows[row.dataset.n] = row;
   const words = new Map();
-  let matching = inOrder.slice();
+  let names = new Set();
+  let matching = [];
   let limit = STEP;
   let scroll = 0;
+  let opened = 0;
   let last = null;
   let origin = null;
   const title = document.title;
 
   const { el, button, unfold, jump, pictures, roundOf, insightsOf, citedOf } = runParts(view);
 
+  // ---- what the page holds, or files beside it
+
+  // A page that was opened as a file may run scripts of its folder, but not read other files: each part calls this.
+  const entries = new Map();
+  const held = new Set();
+  const asked = new Map();
+  let index = null;
+  window.vivaPart = (number, pieces) => {
+    if (held.has(number)) return;
+    held.add(number);
+    for (const [id, text] of pieces) {
+      if (!entries.has(id)) entries.set(id, []);
+      entries.get(id)[number - index.at[id][0]] = text;
+    }
+  };
+  const load = (number) => {
+    if (!asked.has(number)) {
+      asked.set(number, new Promise((done, failed) => {
+        const part = el("script", { src: index.files[number] });
+        part.addEventListener("load", () => { part.remove(); (held.has(number) ? done : failed)(); });
+        part.addEventListener("error", () => { part.remove(); asked.delete(number); failed(); });
+        document.head.append(part);
+      }));
+    }
+    return asked.get(number);
+  };
+  // The numbers of the parts that an entry needs and that are not there yet.
+  const missing = (id) => {
+    if (!index || !Object.hasOwn(index.at, id)) return [];
+    const [first, last] = index.at[id];
+    return Array.from({ length: last - first + 1 }, (_, place) => first + place).filter((number) => !held.has(number));
+  };
+  const entry = (id) => {
+    if (index) return entries.has(id) && !missing(id).length ? JSON.parse(entries.get(id).join("")) : null;
+    const block = byId(id);
+    return block ? JSON.parse(block.textContent) : null;
+  };
+  // Loads entries one after the other, as a conversation names the entry of its case.
+  const loaded = async (...ids) => {
+    for (const id of ids) await Promise.all(missing(id).map(load));
+  };
+
   // ---- the table of runs
 
   const said = (row) => {
     const number = row.dataset.n;
-    if (!words.has(number)) {
-      const found = [row.textContent];
-      const gather = (value) => {
-        if (typeof value === "string") found.push(value);
-        else if (Array.isArray(value)) value.forEach(gather);
-        else if (value && typeof value === "object") {
-          for (const [name, part] of Object.entries(value)) if (name !== "images" && name !== "facts" && name !== "compared") gather(part);
-        }
-      };
-      gather(read(number));
-      words.set(number, found.join(" ").toLowerCase());
-    }
-    return words.get(number);
+    if (words.has(number)) return words.get(number);
+    const found = [row.textContent];
+    const gather = (value) => {
+      if (typeof value === "string") found.push(value);
+      else if (Array.isArray(value)) value.forEach(gather);
+      else if (value && typeof value === "object") {
+        for (const [name, part] of Object.entries(value)) if (name !== "images" && name !== "facts" && name !== "compared") gather(part);
+      }
+    };
+    gather(read(number));
+    const all = found.join(" ").toLowerCase();
+    if (!missing("c" + number).length) words.set(number, all);
+    return all;
   };
-  const read = (number) => {
-    const block = byId("c" + number);
-    return block ? JSON.parse(block.textContent) : null;
-  };
+  const read = (number) => entry("c" + number);
   // The task and the checks stand on the page once for all runs of a case.
   const paperOf = (data) => {
-    const block = data.paper === null ? null : byId("k" + data.paper);
-    return block ? JSON.parse(block.textContent) : { task: "", facts: [], checks: {} };
+    const paper = data.paper === null ? null : entry("k" + data.paper);
+    return paper || { task: "", facts: [], checks: {} };
   };
   const caseOf = (row) => row.cells[0].textContent.trim();
-  const names = new Set(rows.map(caseOf));
   const value = (id) => (byId(id) ? byId(id).value : "");
 
   const matches = () => {
@@ -71,11 +111,33 @@
   const show = () => {
     matching.forEach((row, place) => { row.hidden = place >= limit; });
     const shown = Math.min(limit, matching.length);
-    const total = rows.length.toLocaleString("en");
-    byId("count").textContent = matching.length === rows.length
-      ? total + (rows.length === 1 ? " run" : " runs") + (shown < rows.length ? ", " + shown + " shown" : "")
-      : matching.length.toLocaleString("en") + " of " + total + (rows.length === 1 ? " run" : " runs");
+    const total = inOrder.length.toLocaleString("en");
+    byId("count").textContent = matching.length === inOrder.length
+      ? total + (inOrder.length === 1 ? " run" : " runs") + (shown < inOrder.length ? ", " + shown + " shown" : "")
+      : matching.length.toLocaleString("en") + " of " + total + (inOrder.length === 1 ? " run" : " runs");
+    byId("count").append(searching());
     byId("more").hidden = shown >= matching.length;
+  };
+  const searching = () => {
+    if (!index || !value("by-text").trim() || held.size === index.files.length) return "";
+    return unread ? ", some parts of the page cannot be read" : ", searching " + held.size + " of " + index.files.length + " parts";
+  };
+  // What runs said is in all parts.
+  const search = async () => {
+    const text = value("by-text");
+    if (!index || !text.trim()) return;
+    unread = false;
+    for (let number = 0; number < index.files.length; number += 1) {
+      if (held.has(number)) continue;
+      try {
+        await load(number);
+      } catch {
+        unread = true;
+      }
+      if (value("by-text") !== text) return;
+      show();
+      if (number + 1 === index.files.length) filter();
+    }
   };
   const filter = () => {
     const wanted = matches();
@@ -96,9 +158,10 @@
     filter();
   };
   let timer = 0;
+  let unread = false;
   for (const id of ["by-outcome", "by-agent"]) if (byId(id)) byId(id).addEventListener("change", filter);
   for (const id of ["by-case", "by-text"]) {
-    byId(id).addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 120); });
+    byId(id).addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { filter(); search(); }, 120); });
   }
   byId("order").addEventListener("change", order);
   byId("more").addEventListener("click", () => { limit += STEP; show(); });
@@ -121,7 +184,9 @@
     let fold = [];
     const flush = () => {
       const nodes = fold.map((round) => roundOf(data, round));
-      const words = fold.length ? "Rounds " + fold[0].n + " to " + fold[fold.length - 1].n + ": " + fold.length + " without a verdict" : "";
+      const count = fold.reduce((sum, round) => sum + (round.count || 1), 0);
+      const end = fold[fold.length - 1];
+      const words = fold.length ? "Rounds " + fold[0].n + " to " + (end.to || end.n) + ": " + count.toLocaleString("en") + " without a verdict" : "";
       shown.push(fold.length < FEWEST_FOLDED ? nodes : el("details", { class: "folded" }, el("summary", {}, words), nodes));
       fold = [];
     };
@@ -156,9 +221,50 @@
         agent ? el("bdi", {}, agent) : null, trial ? el("span", {}, "trial " + trial) : null),
     ];
   };
+  const fill = (number) => {
+    const data = read(number);
+    if (data === null) {
+      view.append(el("p", { class: "note" }, "This conversation is left out to limit the size of the page. viva replay shows it."));
+      return;
+    }
+    const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
+    const { task, facts: ofCase } = paperOf(data);
+    if (task) view.append(el("details", { class: "task", open: task.length <= SHORT_TASK }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, task)));
+    if (ofCase.length) view.append(el("details", { class: "facts", open: ofCase.length <= SHORT_FACTS }, el("summary", {}, "The case"),
+      el("dl", {}, ofCase.map(([name, fact]) => [el("dt", { dir: "auto" }, name), el("dd", { dir: "auto" }, fact)]))));
+    view.append(el("details", { class: "facts" }, el("summary", {}, "Setup"), facts));
+    view.append(el("p", { class: "note" }, "Print this run: ", el("code", { class: "command" }, data.replay)));
+    if (data.files.length) view.append(el("details", { class: "facts files" }, el("summary", {}, "Files that the agent left"),
+      el("dl", {}, data.files.map(([name, size]) => [el("dt", { dir: "auto" }, name), el("dd", {}, size)]))));
+    if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
+    view.append(...insightsOf(data, paperOf(data)));
+    const beside = data.rounds.some((round) => round.notes.length);
+    view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
+      data.given ? el("details", { class: "facts" }, el("summary", {}, "Given by the case, before the exam"), el("div", { class: "text", dir: "auto" }, data.given)) : null,
+      data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
+      data.rounds.some((round) => (round.steps || []).length > 1)
+        ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,
+      talkOf(data),
+      el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
+        pictures(data, data.final, "the end", data.captions),
+        data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
+        data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, "What it printed (" + stream + ")"),
+          el("div", { class: "text", dir: "auto" }, text))))));
+  };
+  // A conversation may be in parts that are not there yet, and so may its case.
+  const isThere = (number) => {
+    if (missing("c" + number).length) return false;
+    const data = index && read(number);
+    return !data || data.paper === null || !missing("k" + data.paper).length;
+  };
+  const bring = async (number) => {
+    await loaded("c" + number);
+    const data = read(number);
+    if (data && data.paper !== null) await loaded("k" + data.paper);
+  };
   const open = (number) => {
     const row = rows[number];
-    const data = read(number);
+    const turn = opened += 1;
     if (!overview.hidden) {
       scroll = window.scrollY;
       origin = document.activeElement.closest("a");
@@ -166,32 +272,15 @@
     last = row;
     document.title = caseOf(row) + " · " + title;
     view.replaceChildren(...headOf(row));
-    if (data === null) {
-      view.append(el("p", { class: "note" }, "This conversation is left out to limit the size of the page. viva replay shows it."));
-    } else {
-      const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
-      const { task, facts: ofCase } = paperOf(data);
-      if (task) view.append(el("details", { class: "task", open: task.length <= SHORT_TASK }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, task)));
-      if (ofCase.length) view.append(el("details", { class: "facts", open: ofCase.length <= SHORT_FACTS }, el("summary", {}, "The case"),
-        el("dl", {}, ofCase.map(([name, fact]) => [el("dt", { dir: "auto" }, name), el("dd", { dir: "auto" }, fact)]))));
-      view.append(el("details", { class: "facts" }, el("summary", {}, "Setup"), facts));
-      view.append(el("p", { class: "note" }, "Print this run: ", el("code", { class: "command" }, data.replay)));
-      if (data.files.length) view.append(el("details", { class: "facts files" }, el("summary", {}, "Files that the agent left"),
-        el("dl", {}, data.files.map(([name, size]) => [el("dt", { dir: "auto" }, name), el("dd", {}, size)]))));
-      if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
-      view.append(...insightsOf(data, paperOf(data)));
-      const beside = data.rounds.some((round) => round.notes.length);
-      view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
-        data.given ? el("details", { class: "facts" }, el("summary", {}, "Given by the case, before the exam"), el("div", { class: "text", dir: "auto" }, data.given)) : null,
-        data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
-        data.rounds.some((round) => (round.steps || []).length > 1)
-          ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,
-        talkOf(data),
-        el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
-          pictures(data, data.final, "the end", data.captions),
-          data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
-          data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, "What it printed (" + stream + ")"),
-            el("div", { class: "text", dir: "auto" }, text))))));
+    if (isThere(number)) fill(number);
+    else {
+      const note = el("p", { class: "note", role: "status" }, "Reading the conversation …");
+      view.append(note);
+      bring(number).then(() => {
+        if (turn !== opened) return;
+        note.remove();
+        fill(number);
+      }, () => { note.textContent = "This conversation cannot be read. " + BESIDE; });
     }
     overview.hidden = true;
     view.hidden = false;
@@ -205,6 +294,7 @@
       return;
     }
     if (overview.hidden) {
+      opened += 1;
       overview.hidden = false;
       view.hidden = true;
       view.replaceChildren();
@@ -218,9 +308,30 @@
     }
   };
   window.addEventListener("hashchange", route);
-  document.addEventListener("DOMContentLoaded", () => {
+  const begin = () => {
+    inOrder = Array.from(body.rows);
+    for (const row of inOrder) rows[row.dataset.n] = row;
+    names = new Set(inOrder.map(caseOf));
+    matching = inOrder.slice();
+  };
+  document.addEventListener("DOMContentLoaded", async () => {
+    const block = byId("parts");
+    index = block ? JSON.parse(block.textContent) : null;
+    if (missing("rows").length) {
+      try {
+        await loaded("rows");
+        // The same template escaped these rows and those in the page.
+        const more = document.createElement("template");
+        more.innerHTML = entry("rows");
+        body.append(more.content);
+        begin();
+        order();
+      } catch {
+        body.closest(".scroll").before(el("p", { class: "warning" }, "Only the first runs are shown. " + BESIDE));
+      }
+    }
     // Of one run there is nothing to compare: it is shown at once.
-    if (rows.length === 1 && !location.hash) location.replace("#run-0");
+    if (inOrder.length === 1 && !location.hash) location.replace("#run-0");
     else route();
   });
   // ---- from step to step
@@ -254,5 +365,6 @@
     event.preventDefault();
     walk(way);
   });
+  begin();
   show();
 })();

@@ -64,7 +64,7 @@ const runParts = (view, go) => {
       const caption = captions[place];
       // What is scaled down or left out here is whole in the journal.
       const whole = (node) => Object.hasOwn(data.full, image)
-        ? el("a", { href: data.full[image], target: "_blank", rel: "noopener", title: "The full picture, in the journal" }, node) : node;
+        ? el("a", { href: data.full[image], target: "_blank", rel: "noopener", title: "The full picture" }, node) : node;
       if (typeof image !== "number") return whole(el("span", { class: "note", dir: "auto" }, "image not shown: " + image));
       const alt = (caption ? caption + ", " : "") + "image " + (place + 1) + " of " + what;
       const shown = whole(el("img", { src: data.images[image], alt, loading: "lazy" }));
@@ -156,11 +156,12 @@ const runParts = (view, go) => {
   const turn = (data, who, pieces, kind) => pieces === null ? null
     : el("div", { class: "turn " + kind }, el("div", { class: "who" }, who), said_by(data.verdicts, pieces));
   const roundOf = (data, round) => {
-    const head = el("header", {}, "Round " + round.n + (round.facts ? " · " + round.facts : ""));
+    const head = el("header", {}, (round.to ? "Rounds " + round.n + " to " + round.to : "Round " + round.n) + (round.facts ? " · " + round.facts : ""));
     const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => noteOf(data, number)));
     const what = "round " + round.n;
     const talk = el("div", {});
-    if (round.left) talk.append(el("p", { class: "note" }, "Left out because it is too long; viva replay shows it."));
+    if (round.left) talk.append(el("p", { class: "note" }, round.to ? "Left out because the conversation is too long; viva replay shows them."
+      : "Left out because it is too long; viva replay shows it."));
     else {
       talk.append(...[
         turn(data, "Examiner", round.examiner, "examiner"),

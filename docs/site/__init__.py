@@ -1,0 +1,1 @@
+"""Builds the documentation as a site: `python -m docs.site` (see `make docs`)."""

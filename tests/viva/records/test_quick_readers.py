@@ -1,0 +1,100 @@
+"""What is read quickly is what the codec reads; whatever is odd is left to the codec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.records.codec import decode_json, encode
+from viva.records.quick.readers import read_record_facts, read_round, read_whole_setting
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.transcript import IN_PLACE_OF_A_REPLY, Round, Step, Usage
+
+TEXTS = st.text(max_size=9)
+SECONDS = st.floats(0, 1e9)
+ROUNDS = st.builds(
+    Round,
+    st.integers(-1, 10**12),
+    st.none() | TEXTS,
+    st.none() | TEXTS,
+    images=st.lists(TEXTS, max_size=2).map(tuple),
+    error=st.none() | TEXTS,
+    started=st.none() | SECONDS,
+    examiner_seconds=SECONDS,
+    agent_seconds=SECONDS,
+    state=st.none() | TEXTS,
+)
+SETTINGS = st.builds(
+    Setting,
+    case=TEXTS,
+    workspace=st.none() | TEXTS,
+    trial=st.none() | st.integers(0, 9),
+    evaluators=st.just(("a", "b")),
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> None:
+    read_whole_setting.cache_clear()
+
+
+@given(ROUNDS)
+def test_a_round_is_what_the_codec_reads(round_: Round) -> None:
+    line = encode(round_)
+    assert read_round(line) == read_round(line.decode()) == decode_json(Round, line) == round_
+    assert type(read_round(line)) is Round
+
+
+@given(SETTINGS)
+def test_a_setting_is_what_the_codec_reads(setting: Setting) -> None:
+    line = encode(setting)
+    assert read_whole_setting(line) == decode_json(Setting, line) == setting
+    assert type(read_whole_setting(line)) is Setting
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        encode(Round(1, "?", "a", (Step("s"),))),
+        encode(Round(1, "?", "a", usage=Usage(1, 2))),
+        encode(Round(1, "?", "a", examiner_usage=Usage(1, 2))),
+        encode(Round(1, "?", "a", attributes={"further": 1})),
+        f'{{"number":1,"agent":"{IN_PLACE_OF_A_REPLY}x","error":"x"}}'.encode(),
+        b'{"number":"1"}',
+        b'{"number":1,"agent":7}',
+        b'{"number":1,"agent":null,"images":null}',
+        b'{"number":1,"of a newer version":1}',
+        rb'{"number":1,"agent":"\ud800"}',
+        b'{"number":1,"agent":"\xff"}',
+        b'{"number":1',
+        b"[]",
+    ],
+)
+def test_an_odd_round_is_left_to_the_codec(odd: bytes) -> None:
+    assert read_round(odd) is None
+
+
+@pytest.mark.parametrize("odd", [b'{"case":1}', b'{"trial":"1"}', b'{"newer":1}', b"null", b'{"case":"\xff"}'])
+def test_an_odd_setting_is_left_to_the_codec(odd: bytes) -> None:
+    assert read_whole_setting(odd) is None
+
+
+def test_the_facts_of_a_record_are_read_without_the_rest() -> None:
+    record = RunRecord(
+        "r", "s", "a", Outcome.SCORED, 1.0, tags=("t",), trial=3, agent_version="2", timing=Timing(1.0, 2.0, 0.5)
+    )
+    facts: Any = read_record_facts(encode(record))
+    assert (facts.subject, facts.outcome, facts.trial, facts.agent_version, facts.tags) == (
+        "s",
+        "scored",
+        3,
+        "2",
+        ("t",),
+    )
+    assert facts.outcome is Outcome.SCORED
+    assert (facts.timing.started, facts.timing.seconds, facts.timing.examiner_seconds) == (1.0, 2.0, 0.5)
+    assert read_record_facts(b'{"subject":1}') is None
+    assert read_record_facts(b'{"trial":1}') is None
