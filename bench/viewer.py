@@ -153,7 +153,7 @@ def _appended(browser: object, folder: Path, number: int) -> float:
 
 def figures() -> list[Figure]:
     """Measure the server's part on three journals, and the page on the one with a single long run."""
-    page = sum(each.stat().st_size for folder in (PAGES, EXPORT_PAGES) for each in folder.iterdir())
+    page, of_export = (sum(each.stat().st_size for each in folder.iterdir()) for folder in (PAGES, EXPORT_PAGES))
     loaded = page + sum((SHARED / name).stat().st_size for name in ("page.css", "run_parts.js"))
     with tempfile.TemporaryDirectory() as temporary:
         one, many, runs = (Path(temporary) / name for name in ("one", "many", "runs"))
@@ -177,6 +177,7 @@ def figures() -> list[Figure]:
         Figure(
             "the page's files in the wheel", page / 1e3, "KB", 80, note=f"{loaded / 1e3:.0f} KB with those of reports"
         ),
+        Figure("what an export has in place of a server", of_export / 1e3, "KB", 24),
     ]
 
 

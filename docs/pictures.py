@@ -8,9 +8,10 @@ import io
 import re
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageChops
 from rich.console import Console, RenderableType
 
 from tests.viva.reports.browser import Browser
@@ -24,6 +25,8 @@ from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import run_suite
+from viva.viewer.server import Viewer
+from viva.viewer.watched import WatchedJournal
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -53,9 +56,47 @@ async def report_page() -> None:
             window.scheme("light")
             window.width(1100)
             window.go(file)
-            picture = window.run_command("Page.captureScreenshot", {"format": "png"})["data"]
-    image = Image.open(io.BytesIO(base64.b64decode(picture)))
-    image.convert("RGB").quantize(48).save(IMAGES / "page.png", optimize=True)
+            _photograph(window, "page")
+
+
+async def views() -> None:
+    """Four views of the viewer, of the bundled cases with two agents, in Chromium."""
+    agents = ("example:careful", "example:forgetful")
+    cases = (str(Path(__file__).parents[1] / "cases"),)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "runs" / "first"
+        await run_suite(SuiteRequest(command="suite", paths=cases, agents=agents, trials=3), folder, Surroundings())
+        journal = WatchedJournal(folder)
+        journal.follow()
+        server = Viewer([journal])
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        careful, forgetful = (
+            next(journal.matching(f"case=mean_of_a_column and agent~{name}")).run for name in ("careful", "forgetful")
+        )
+        with Browser(Path(scratch) / "profile") as window:
+            window.scheme("light")
+            for name, view, shown, width in (
+                ("viewer-grid", "grid", ".dot", 1100),
+                ("viewer-run", f"run/{forgetful}", ".round", 1100),
+                ("viewer-beside", f"beside?runs={careful},{forgetful}", ".beside .round", 1100),
+                ("viewer-phone", f"run/{forgetful}", ".round", 390),
+            ):
+                window.width(width)
+                window.open(f"{server.address}#/0/{view}")
+                window.until(f"document.querySelectorAll('{shown}').length > 0")
+                _photograph(window, name)
+        server.shutdown()
+        server.server_close()
+
+
+def _photograph(window: Browser, name: str) -> None:
+    picture = window.run_command("Page.captureScreenshot", {"format": "png"})["data"]
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    empty = Image.new("RGB", image.size, image.getpixel((2, image.height - 2)))
+    *_, bottom = ImageChops.difference(image, empty).getbbox() or (0, 0, 0, image.height)
+    image.crop((0, 0, image.width, min(image.height, bottom + 20))).quantize(48).save(
+        IMAGES / f"{name}.png", optimize=True
+    )
 
 
 def trajectories(journal: Path) -> None:
@@ -80,3 +121,4 @@ if __name__ == "__main__":
     else:
         asyncio.run(forgetful())
         asyncio.run(report_page())
+        asyncio.run(views())

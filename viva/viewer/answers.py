@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from viva.records.text import one_line, printable
@@ -18,8 +17,6 @@ MOST_ROWS = 500
 """Maximum number of runs in one answer."""
 MOST_ROUNDS = 200
 """Maximum number of rounds in one answer."""
-MOST_CELLS = 20_000
-"""Maximum number of cells of the grid of cases by agents."""
 
 
 class NotFound(Exception):
@@ -98,21 +95,6 @@ def row_view(listed: ListedRun) -> dict[str, Any]:
     }
 
 
-def grid_view(journal: WatchedJournal, where: str) -> dict[str, Any]:
-    """Return cases by agents, each cell with its trials in order."""
-    agents: dict[str, int] = {}
-    cells: dict[str, dict[int, list[list[Any]]]] = {}
-    for listed in journal.matching(where):
-        place = agents.setdefault(listed.agent, len(agents))
-        cell = cells.setdefault(listed.case, {}).setdefault(place, [])
-        cell.append([listed.trial, listed.standing, listed.score, listed.run])
-    rows = [
-        {"case": one_line(case, 200), "cells": [sorted(inner.get(place, ())) for place in range(len(agents))]}
-        for case, inner in islice(cells.items(), max(1, MOST_CELLS // max(1, len(agents))))
-    ]
-    return {"agents": [one_line(agent, 200) for agent in agents], "rows": rows, "cases": len(cells)}
-
-
 def run_view(journal: WatchedJournal, run: str, first: int, most: int) -> dict[str, Any]:
     """Return a run with some of its rounds.
 
@@ -139,6 +121,7 @@ def run_view(journal: WatchedJournal, run: str, first: int, most: int) -> dict[s
     numbers = listed.places.numbers
     return shown | {
         "row": row_view(listed),
+        "asked": listed.places.asked != NOWHERE,
         "count": len(numbers),
         "first": first,
         "last": numbers[-1] if numbers else 0,

@@ -12,6 +12,13 @@ from viva.viewer.comments import Comment, add_comment, comment_view, read_commen
 from viva.viewer.label_desk import LabelDesk
 from viva.viewer.overview import Overviews
 from viva.viewer.side_by_side import versus_view
+from viva.viewer.views.asked import asked_view
+from viva.viewer.views.filter_help import filter_help
+from viva.viewer.views.grid import grid_view
+from viva.viewer.views.histories import Histories, runs_of_trend
+from viva.viewer.views.searching import search_view
+from viva.viewer.views.timings import MOST_ROUNDS, timings_view
+from viva.viewer.views.workspace import file_view, files_view
 from viva.viewer.watched import WatchedJournal
 
 Query = Mapping[str, str]
@@ -27,6 +34,7 @@ class Routes:
     desks: Sequence[LabelDesk] = ()
     """One for each journal; empty if nothing is labelled."""
     _overviews: Overviews = field(default_factory=Overviews)
+    _histories: Histories = field(default_factory=Histories)
 
     def journal(self, number: int) -> WatchedJournal:
         """Return a journal by its position.
@@ -70,7 +78,8 @@ class Routes:
                 most = _whole(query, "most", answers.MOST_ROWS)
                 return answers.runs_view(journal, query.get("where", ""), query.get("order", ""), first, most)
             case "grid":
-                return answers.grid_view(journal, query.get("where", ""))
+                by = [each for each in query.get("by", "agent").split(",") if each]
+                return grid_view(self._several(number, query), query.get("where", ""), by)
             case "run":
                 return answers.run_view(journal, run, first, _whole(query, "most", answers.MOST_ROUNDS))
             case "position":
@@ -84,7 +93,38 @@ class Routes:
                 return [comment_view(each) for each in read_comments(journal.folder, run)]
             case "label":
                 return self._next_point(number, query)
+            case "history":
+                return self._histories.of(self._several(number, query, every=True))
+            case "trend":
+                journals = self._several(number, query, every=True)
+                return runs_of_trend(journals, query.get("case", ""), query.get("agent", ""))
+            case "search":
+                return search_view(journal, query.get("where", ""), query.get("words", ""), first)
+            case "fields":
+                return filter_help()
+        return self._of_run(journal, name, run, query)
+
+    def _of_run(self, journal: WatchedJournal, name: str, run: str, query: Query) -> object:
+        """Answer a question about what a run has besides its conversation."""
+        if name in ("asked", "files", "file", "timings") and run not in journal.runs:
+            raise answers.NotFound(f"there is no run {run!r:.200}")
+        match name:
+            case "asked":
+                return asked_view(journal, run)
+            case "files":
+                return files_view(journal, run)
+            case "file":
+                return file_view(journal, run, query.get("path", ""))
+            case "timings":
+                return timings_view(journal, run, _whole(query, "first", 0), _whole(query, "most", MOST_ROUNDS))
         raise answers.NotFound(f"there is no {name!r}")
+
+    def _several(self, number: int, query: Query, *, every: bool = False) -> dict[int, WatchedJournal]:
+        """Return the journals that `with` names besides the journal itself; without it, all of them if `every`."""
+        if every and "with" not in query:
+            return dict(enumerate(self.journals))
+        numbers = {number, *(_whole({"with": each}, "with", number) for each in query.get("with", "").split(","))}
+        return {each: self.journal(each) for each in sorted(numbers)}
 
     def take(self, number: int, name: str, given: Mapping[str, Any]) -> object:
         """Take what the page gives.

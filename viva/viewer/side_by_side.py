@@ -7,10 +7,13 @@ from typing import Any
 
 from viva.records.text import one_line
 from viva.viewer.answers import row_view
+from viva.viewer.views.flipped_points import flipped_points
 from viva.viewer.watched import ListedRun, WatchedJournal
 
 MOST_PAIRS = 500
 """Maximum number of pairs in one answer."""
+MOST_EXPLAINED = 100
+"""Maximum number of pairs whose points are compared in one answer."""
 
 
 def versus_view(one: WatchedJournal, two: WatchedJournal, *, only_changed: bool, first: int = 0) -> dict[str, Any]:
@@ -25,12 +28,14 @@ def versus_view(one: WatchedJournal, two: WatchedJournal, *, only_changed: bool,
         only_changed: Whether to leave out pairs of the same standing and score.
         first: The position of the first pair that is wanted.
     """
-    pairs = sorted(_pairs(one, two), key=_rank)
+    pairs = sorted(_pairs(one, two), key=_order)
     changed = [each for each in pairs if _rank(each) < _SAME]
     shown = changed if only_changed else pairs
+    page = shown[first : first + MOST_PAIRS]
     return {
         "names": [one_line(each.folder.name, 200) for each in (one, two)],
-        "pairs": [[row_view(each) if each else None for each in pair] for pair in shown[first : first + MOST_PAIRS]],
+        "pairs": [[row_view(each) if each else None for each in pair] for pair in page],
+        "points": [_points(one, two, pair) for pair in page[:MOST_EXPLAINED]],
         "total": len(shown),
         "better": sum(_rank(each) == _BETTER for each in pairs),
         "worse": sum(_rank(each) == _WORSE for each in pairs),
@@ -55,6 +60,20 @@ def _pairs(one: WatchedJournal, two: WatchedJournal) -> Iterator[_Pair]:
         yield each, later.pop(key(each), None)
     for other in later.values():
         yield None, other
+
+
+def _points(one: WatchedJournal, two: WatchedJournal, pair: _Pair) -> list[dict[str, Any]]:
+    before, after = pair
+    if before is None or after is None or not before.ended or not after.ended:
+        return []
+    return flipped_points(one, before, two, after)
+
+
+def _order(pair: _Pair) -> tuple[int, float]:
+    """Return a key that puts the largest losses first, then the largest gains."""
+    before, after = (None if each is None else each.score for each in pair)
+    change = 0.0 if before is None or after is None else after - before
+    return _rank(pair), -abs(change)
 
 
 def _rank(pair: _Pair) -> int:

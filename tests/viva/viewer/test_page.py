@@ -10,10 +10,11 @@ import pytest
 from tests.viva.reports.browser import Browser
 from tests.viva.reports.made import HOSTILE, keep_image, png, write_run
 from tests.viva.viewer.conftest import Reader
+from viva.exam.kept_workspaces import workspace_name
 from viva.journal.writer import Journal
 from viva.judge.calibration.label_files import RANDOM, read_labels
 from viva.records.run_record import Outcome, Setting
-from viva.records.transcript import Round, StopReason, Transcript
+from viva.records.transcript import Round, Step, StopReason, Transcript
 
 Serve = Callable[..., Reader]
 
@@ -196,11 +197,12 @@ def test_two_journals_show_what_flipped(written: Path, tmp_path: Path, serve: Se
             write_run(journal, "addition", "a.py:A", trial, hits=(trial > 1,), reason="it forgot")
             write_run(journal, "addition", "b.py:B", trial)
     browser.open(serve(written, later).server.address + "#/0/versus?other=1")
-    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 3")
-    assert texts(browser, "output") == ["2 better, 1 worse, 7 the same"]
-    assert "it forgot" in texts(browser, ".versus-runs tbody tr")[0]
+    browser.until("document.querySelectorAll('.versus-runs tbody tr:not(.flip)').length === 3")
+    assert texts(browser, "output") == ["1 worse, 2 better, 7 the same"]
+    assert texts(browser, ".versus-runs .flip")[0].split("\n")[0].startswith("worse")
+    assert "it forgot" in texts(browser, ".versus-runs .flip")[0]
     browser.click("input[type=checkbox]")
-    browser.until("document.querySelectorAll('.versus-runs tbody tr').length === 10")
+    browser.until("document.querySelectorAll('.versus-runs tbody tr:not(.flip)').length === 10")
 
 
 def test_labels_are_given_by_keys_and_blind_until_then(
@@ -241,3 +243,77 @@ def test_comments_stay_beside_the_journal(written: Path, serve: Serve, browser: 
     browser.open(f"{reader.server.address}#/0/run/{run}")
     browser.until("document.querySelectorAll('.comments li').length === 1")
     assert (written / "journal.jsonl").read_bytes() == before
+
+
+def test_each_part_of_a_run_has_an_address_and_a_key(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    folder = tmp_path / "j"
+    with Journal(folder) as journal:
+        left = folder / workspace_name("run-1")
+        left.mkdir(parents=True)
+        (left / "notes.txt").write_text("<b>one</b>\n")
+        setting = Setting(case="c", agent="a", workspace=workspace_name("run-1"))
+        journal.append("setting", "run-1", 1, setting)
+        picture = keep_image(folder, png())
+        step = Step("s", tool="look", started=101.0, seconds=0.5)
+        timed = Round(1, "q", "a", (step,), images=(picture,), started=100.5, examiner_seconds=0.5, agent_seconds=2.0)
+        journal.append("round", "run-1", 1, timed)
+        address = serve(folder).server.address
+        browser.complaints()
+        browser.open(address + "#/0/run/run-1")
+        browser.until("document.querySelector('.pictures img')?.complete")
+        browser.click(".pictures img")
+        browser.until("document.querySelector('dialog.lightbox img')?.naturalWidth === 2")
+        browser.press("Escape")
+        browser.until("!document.querySelector('dialog.lightbox')")
+        browser.press("2")
+        browser.until("document.querySelectorAll('.fall-row').length === 2")
+        assert browser.run("return location.hash").endswith("?part=timings")
+        journal.append("round", "run-1", 1, Round(2, "q", "a"))
+        browser.until("document.querySelectorAll('.fall-row').length === 3")
+    browser.press("4")
+    browser.until("document.querySelector('.files a')")
+    browser.run("document.querySelector('.files a').click()")
+    browser.until("document.querySelector('.diff')")
+    assert texts(browser, ".diff .code") == ["<b>one</b>"]
+    shared = browser.run("return location.href")
+    browser.press("Escape")
+    browser.until("document.querySelector('.files') === null && document.querySelector('.round')")
+    browser.width(390)
+    try:
+        browser.open(shared)
+        browser.until("document.querySelector('.diff')")
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        browser.width(1280)
+    assert browser.complaints() == []
+
+
+def test_views_over_journals_are_reached_by_keys(written: Path, tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    later = tmp_path / "later"
+    with Journal(later) as journal:
+        write_run(journal, "addition", "a.py:A", 1, hits=(False,), reason="<i>it forgot</i>", persona="terse")
+        write_run(journal, "addition", "a.py:A", 2, hits=(False,))
+    browser.complaints()
+    browser.open(serve(written, later).server.address + "#/1/grid?by=agent,persona")
+    browser.until("document.querySelectorAll('.grid thead th').length === 3")
+    assert texts(browser, ".grid thead th")[1:] == ["a.py:A · none", "a.py:A · terse"]
+    browser.click(".choice input")
+    browser.until("location.hash === '#/1/grid?by=persona'")
+    browser.press("t")
+    browser.until("document.querySelectorAll('.trends tbody tr').length > 0")
+    browser.run("document.querySelector('.trends a').click()")
+    browser.until("document.querySelectorAll('.trend-runs .dot').length > 0")
+    browser.press("s")
+    browser.until("document.querySelector('input[name=words]')")
+    browser.type("input[name=words]", "city you mean")
+    browser.press("Enter")
+    browser.until("document.querySelectorAll('.hit').length === 2")
+    browser.run("document.querySelector('.hit').click()")
+    browser.until("document.getElementById('round-3')")
+    browser.press("?")
+    browser.until("document.querySelectorAll('#help dt').length > 40")
+    browser.press("Escape")
+    browser.press("v")
+    browser.until("document.querySelector('.flip, .versus-runs td')")
+    assert browser.run("return document.querySelectorAll('main i').length") == 0
+    assert browser.complaints() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice, permutations
@@ -35,10 +35,12 @@ MOST_FILES = 200_000_000
 """Maximum size in bytes of all of them."""
 MOST_COMPARED = 8
 """Maximum number of journals that are compared in all pairs; of more, each is compared with the two next to it."""
-_OF_JOURNALS = ("overview",)
+_OF_JOURNALS = ("overview", "fields")
 """Questions about a journal that take no values."""
-_OF_RUNS = ("comments",)
-"""Questions about a run that take its id only."""
+MOST_TIMED = 20_000
+"""Maximum number of rounds of an export that has the times of rounds, which take as long as the rest together."""
+TIMED = 100
+"""Number of rounds of which the page asks for the times at once."""
 _PAGES = ("viva.viewer", "pages"), ("viva.viewer.export", "pages")
 _SHARED = ("viva.reports.page", "templates")
 _API = "api.js"
@@ -81,10 +83,13 @@ class _ExportWriter:
     folder: Path
     export: Export = field(default_factory=Export)
     _room: int = MOST_FILES
+    _is_timed: bool = False
     _answers: dict[str, Place] = field(default_factory=dict)
 
     def write(self) -> None:
         facts = PartWriter(self.folder / "data", "facts")
+        counts = [sum(map(each.places.runs.rounds_at, range(each.listed))) for each in self.routes.journals]
+        self._is_timed = sum(counts) <= MOST_TIMED
         states = []
         for number, state in enumerate(self.routes.states()):
             states.append(self._state(state) | {"rows": self._journal(number)})
@@ -141,8 +146,29 @@ class _ExportWriter:
         head["chunks"] = chunks
         head["numbers"] = _ranges(listed.places.numbers)
         head["stored"] = dict(self._files(number, run, [row[0] for row in head["files"] if row[1]], talk))
-        head["answers"] = {name: self.routes.answer(number, name, {"id": run}) for name in _OF_RUNS}
+        head["answers"] = dict(self._answers_of(number, run, head, talk))
         return talk.add(head)
+
+    def _answers_of(self, number: int, run: str, head: dict[str, Any], talk: PartWriter) -> Iterator[tuple[str, Place]]:
+        """Yield what the page may ask about a run besides its conversation, and where the answer is."""
+
+        def stored(name: str, query: dict[str, str]) -> tuple[str, Place]:
+            words = "&".join(f"{key}={value}" for key, value in sorted(query.items()))
+            return f"{name}?{words}", talk.add(self.routes.answer(number, name, {"id": run, **query}))
+
+        yield stored("comments", {})
+        if head["asked"]:
+            yield stored("asked", {})
+        if head["files"]:
+            yield stored("files", {})
+            found = self.routes.answer(number, "files", {"id": run})
+            assert isinstance(found, dict)
+            for file in found["files"]:
+                if file["path"] is not None and not file["link"]:
+                    yield stored("file", {"path": file["path"]})
+        if self._is_timed:
+            for first in range(0, max(1, head["count"]), TIMED):
+                yield stored("timings", {"most": str(TIMED)} | ({"first": str(first)} if first else {}))
 
     def _rounds(self, number: int, run: str, first: int) -> dict[str, Any]:
         view = self._view(number, run, first)

@@ -11,7 +11,9 @@ export class Beside {
     this.el = el;
     this.state = state;
     this.parts = runParts(main); // eslint-disable-line no-undef
-    this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST);
+    this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decodeURIComponent);
+    const of = (state.query.of || "").split(",");
+    this.journals = this.ids.map((_, place) => (/^\d{1,4}$/.test(of[place] || "") ? Number(of[place]) : state.journal)); // of two journals
     this.shown = STEP;
     this.table = el("div", { class: "beside", style: null });
     this.table.classList.add("of" + this.ids.length);
@@ -24,13 +26,13 @@ export class Beside {
 
   async refresh() {
     const { el, state, parts } = this;
-    const runs = await Promise.all(this.ids.map((id) => ask(`${state.journal}/run`, { id, first: 0, most: this.shown })));
-    for (const data of runs) data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(state.journal, image)));
-    const nodes = runs.map((data) => {
+    const runs = await Promise.all(this.ids.map((id, place) => ask(`${this.journals[place]}/run`, { id, first: 0, most: this.shown })));
+    for (const [place, data] of runs.entries()) data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.journals[place], image)));
+    const nodes = runs.map((data, place) => {
       const row = data.row;
       const points = data.verdicts.map((verdict) => el("li", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
         verdict.tone === "good" || !verdict.reason ? null : el("div", { class: "reason", dir: "auto" }, verdict.reason)));
-      return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: state.journal, view: "run", id: row.id }) }, row.case)),
+      return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: this.journals[place], view: "run", id: row.id }) }, row.case)),
         el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
           el("bdi", {}, row.agent), row.trial > 1 ? `trial ${row.trial}` : null), el("ul", { class: "verdicts" }, points));
     });

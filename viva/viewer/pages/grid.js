@@ -1,16 +1,22 @@
-// Cases by agents, each cell with its trials.
+// Cases by agents, versions, personas or other facts that differ, each cell with its trials.
 
 import { ask } from "./api.js";
-import { address } from "./address.js";
+import { address, go } from "./address.js";
+
+export const meanOf = (trials) => {
+  const scores = trials.map((each) => each[2]).filter((score) => score !== null);
+  return scores.length ? (scores.reduce((sum, score) => sum + score, 0) / scores.length).toFixed(2) : "";
+};
 
 export class Grid {
   constructor(main, state, { el }) {
     this.el = el;
     this.state = state;
-    this.main = main;
-    this.holder = el("div", { class: "scroll" });
-    main.append(this.holder);
-    this.refresh();
+    this.by = (state.query.by || "agent").split(",");
+    this.forms = el("div", { class: "live-only" });
+    this.holder = el("div", {});
+    main.append(this.forms, this.holder);
+    this.ready = this.refresh();
   }
 
   changed() {
@@ -18,24 +24,43 @@ export class Grid {
     this.timer = setTimeout(() => this.refresh(), 300);
   }
 
+  choice(names, chosen, of, act) {
+    const { el } = this;
+    return el("fieldset", { class: "choice" }, el("legend", {}, of), names.map(([value, words]) => {
+      const box = el("input", { type: "checkbox", checked: chosen.includes(value) });
+      box.addEventListener("change", () => act(names.map((each) => each[0]).filter((each) => (each === value ? box.checked : chosen.includes(each)))));
+      return el("label", {}, box, words);
+    }));
+  }
+
   async refresh() {
     const { el, state } = this;
-    const found = await ask(`${state.journal}/grid`, { where: state.query.where });
-    const run = (id) => address({ journal: state.journal, view: "run", id, query: { where: state.query.where } });
-    // The first trial of each agent, next to each other.
+    const { where, by, with: others } = state.query;
+    const found = await ask(`${state.journal}/grid`, { where, by: by === "agent" ? "" : by, with: others });
+    const change = (query) => go({ ...state, query: { ...state.query, ...query } });
+    const several = (others || "").split(",").filter(Boolean);
+    const journals = (await ask("journals")).filter((each) => each.n !== state.journal);
+    const run = ([, , , id, journal]) => address({ journal: journal ?? state.journal, view: "run", id, query: { where } });
+    // The first trial of each column, next to each other.
     const beside = (row) => {
-      const runs = row.cells.filter((trials) => trials.length).slice(0, 4).map((trials) => trials[0][3]);
-      return runs.length < 2 ? row.case : el("a", { href: address({ journal: state.journal, view: "beside", query: { runs: runs.join(",") } }), title: "side by side" }, row.case);
+      const runs = row.cells.filter((trials) => trials.length).slice(0, 4).map((trials) => trials[0]);
+      const of = runs.some((each) => (each[4] ?? state.journal) !== state.journal) ? runs.map((each) => each[4]).join(",") : "";
+      return runs.length < 2 ? row.case : el("a", { href: address({ journal: state.journal, view: "beside", query: { runs: runs.map((each) => encodeURIComponent(each[3])).join(","), of } }), title: "side by side" }, row.case);
     };
-    const cell = (trials) => {
-      const scores = trials.map((each) => each[2]).filter((score) => score !== null);
-      const mean = scores.length ? (scores.reduce((sum, score) => sum + score, 0) / scores.length).toFixed(2) : "";
-      return el("td", {}, el("b", {}, mean), " ", trials.map(([trial, standing, , id]) =>
-        el("a", { class: "dot " + standing, href: run(id), title: `trial ${trial}: ${standing}`, "aria-label": `trial ${trial}: ${standing}` })));
-    };
-    this.holder.replaceChildren(el("table", { class: "grid" },
+    const cell = (trials) => el("td", {}, el("b", {}, meanOf(trials)), " ", trials.map((each) =>
+      el("a", { class: "dot " + each[1], href: run(each), title: `trial ${each[0]}: ${each[1]}`, "aria-label": `trial ${each[0]}: ${each[1]}` })));
+    const columns = Object.entries(found.varied || {}).map(([name, number]) => [name, `${name} (${number})`]);
+    const forms = [columns.length > 1 ? this.choice(columns, this.by, "Columns", (chosen) => change({ by: chosen.join(",") || "agent" })) : null,
+      found.varied && journals.length ? el("details", { class: "facts", open: several.length > 0 }, el("summary", {}, "Other journals beside this one"), this.choice(journals.map((each) => [String(each.n), each.name]), several, "Journals",
+        (chosen) => change({ with: chosen.join(","), by: chosen.length && !by ? "agent,journal" : by }))) : null];
+    const key = JSON.stringify([columns, journals.map((each) => each.name)]);
+    if (key !== this.choices) this.forms.replaceChildren(...forms.filter(Boolean)); // a reader may be about to choose
+    this.choices = key;
+    this.holder.replaceChildren(el("div", { class: "scroll" }, el("table", { class: "grid" },
       el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.agents.map((agent) => el("th", { dir: "auto" }, agent)))),
-      el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { dir: "auto" }, beside(row)), row.cells.map(cell))))));
-    if (found.cases > found.rows.length) this.holder.append(el("p", { class: "note" }, `${found.cases - found.rows.length} more cases; use a filter.`));
+      el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { dir: "auto" }, beside(row)), row.cells.map(cell))))), el("p", { class: "note legend" },
+      ["passed", "failed", "excluded", "running"].map((each) => [el("span", { class: "dot " + each }), each + " "]))));
+    const more = [[found.cases - found.rows.length, "more cases"], [found.left_out, "runs are in further columns"]];
+    this.holder.append(...more.filter(([number]) => number > 0).map(([number, words]) => el("p", { class: "note" }, `${number} ${words}; use a filter.`)));
   }
 }

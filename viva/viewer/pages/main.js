@@ -1,17 +1,21 @@
 // Chooses the view that the address names, and tells it what changed.
 
-import { ask, listen } from "./api.js";
+import { ask, listen, live } from "./api.js";
 import { address, go, read } from "./address.js";
 import { Beside } from "./beside.js";
 import { Grid } from "./grid.js";
+import { showHelp } from "./help.js";
+import { History } from "./history.js";
+import { enlarge } from "./pictures.js";
 import { Label } from "./label.js";
 import { Overview } from "./overview.js";
 import { Run } from "./run.js";
 import { RunList } from "./runs.js";
+import { Search } from "./search.js";
 import { Versus } from "./versus.js";
 
-const VIEWS = { overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, label: Label };
-const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
+const VIEWS = { overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, history: History, search: Search, label: Label };
+const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["search", "Search", "s"], ["history", "History", "t"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
 const main = document.getElementById("main");
 const parts = runParts(main); // eslint-disable-line no-undef
 const { el } = parts;
@@ -35,7 +39,7 @@ const drawBar = () => {
     : el("strong", { dir: "auto" }, here ? here.name : "");
   if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
   if (!list.contains(document.activeElement)) list.replaceChildren(choice);
-  const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (name !== "label" || here?.labels));
+  const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (live || !["search", "history"].includes(name)) && (name !== "label" || here?.labels));
   document.getElementById("views").replaceChildren(...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
     "aria-current": state.view === name ? "page" : null }, words)));
   if (!here) return;
@@ -55,12 +59,13 @@ const route = async () => {
   if (key !== shown || !view) {
     shown = key;
     main.replaceChildren();
-    main.className = state.view;
+    main.className = "";
+    main.dataset.view = state.view;
     problem("");
     document.title = "Viva";
     view = new (VIEWS[state.view] || RunList)(main, state, parts);
     if (view.ready) await view.ready.catch((error) => problem(error.message));
-  }
+  } else if (view.moved) await view.moved(state).catch((error) => problem(error.message));
   drawBar();
 };
 
@@ -78,13 +83,13 @@ const walkRounds = (way) => {
   const here = all.findIndex((node) => node.getBoundingClientRect().bottom > 60);
   all[Math.max(0, Math.min(all.length - 1, here + way))]?.scrollIntoView({ block: "start" });
 };
-const HELP = [["/", "go to the filter, or find in the run"], ["j, k", "next and previous run or round"], ["Enter", "open the run"], ["o", "overview"], ["g", "cases by agents"], ["v", "two journals"],
-  ["l", "list of runs"], ["Esc", "back to the list"], ["?", "this help"]];
 document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest("input, select, textarea");
   if (event.key === "Escape") {
     if (typing) typing.blur();
+    else if (read().query.part) go({ ...read(), query: { ...read().query, part: "", file: "", from: "", asked: "" } });
     else if (read().view !== "runs") go({ ...read(), view: "runs", id: "", query: { where: read().query.where, order: read().query.order } });
     return;
   }
@@ -98,12 +103,9 @@ document.addEventListener("keydown", (event) => {
     k: () => (read().view === "run" ? walkRounds(-1) : walk(-1)),
     g: () => go({ ...read(), view: "grid", id: "" }),
     l: () => go({ ...read(), view: "runs", id: "" }),
-    "?": () => {
-      const help = document.getElementById("help");
-      help.replaceChildren(el("h2", { id: "help-title" }, "Keys"), el("dl", {}, HELP.map(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)])),
-        el("form", { method: "dialog" }, el("button", {}, "Close")));
-      help.showModal();
-    },
+    s: () => live && go({ ...read(), view: "search", id: "", query: { where: read().query.where } }),
+    t: () => live && go({ ...read(), view: "history", id: "", query: {} }),
+    "?": () => showHelp(el),
   };
   if (!keys[event.key]) return;
   event.preventDefault();
@@ -120,3 +122,4 @@ const take = (changed) => {
 for (const each of await ask("journals")) journals.set(each.n, each);
 await route();
 listen(take, () => problem("The viewer's server does not answer; it may have been ended. The page connects again by itself."));
+main.addEventListener("click", (event) => enlarge(event, parts));

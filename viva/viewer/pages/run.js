@@ -2,7 +2,12 @@
 
 import { ask, fileLink, live, pictureAddress, send } from "./api.js";
 import { address, go } from "./address.js";
+import { Files } from "./files.js";
+import { Judge } from "./judge.js";
 import { Rounds } from "./rounds.js";
+import { Timings } from "./timings.js";
+
+const PARTS = { timings: Timings, judge: Judge, files: Files }
 
 export class Run {
   constructor(main, state) {
@@ -11,7 +16,8 @@ export class Run {
     this.comments = null;
     this.head = document.createElement("div");
     this.talk = document.createElement("div");
-    main.append(this.head, this.talk);
+    this.beside = document.createElement("div");
+    main.append(this.head, this.beside, this.talk);
     this.parts = runParts(main, (number, round, id) => this.follow(number, round, id)); // eslint-disable-line no-undef
     this.rounds = new Rounds(this.talk, state, this.parts, (data) => this.adapt(data));
     this.ready = this.refresh(true);
@@ -31,6 +37,7 @@ export class Run {
     this.data = data;
     this.showHead(data);
     this.rounds.update(data);
+    await this.showPart();
     if (first) {
       if (round) await this.rounds.show(position);
       this.head.querySelector("h1").focus({ preventScroll: true });
@@ -46,7 +53,36 @@ export class Run {
     });
   }
 
+  // What the address chooses beside the conversation.
+  async showPart() {
+    const { part = "" } = this.state.query;
+    const Part = PARTS[part];
+    this.main.classList.toggle("aside-view", Boolean(Part));
+    if (!Part) { this.beside.replaceChildren(); this.part = null; return; }
+    if (this.part?.name !== part) {
+      this.beside.replaceChildren();
+      this.part = { name: part, view: new Part(this.beside, this.state, this.parts) };
+    }
+    await this.part.view.show(this.data);
+  }
+
+  // Called when the address of the same run changed.
+  moved(state) {
+    this.state.query = state.query;
+    this.showHead(this.data);
+    return this.showPart();
+  }
+
+  key(key) {
+    const names = ["", "timings", "judge", "files"];
+    const name = names[Number(key) - 1];
+    if (!/^[1-4]$/.test(key) || (name && !this.tabs[name])) return false;
+    go({ ...this.state, query: { ...this.state.query, part: name, file: "", from: "", asked: "" } });
+    return true;
+  }
+
   async follow(number, round, id) {
+    if (this.state.query.part) { this.state.query = { ...this.state.query, part: "" }; await this.showPart(); this.showHead(this.data); }
     const position = await ask(`${this.state.journal}/position`, { id: this.state.id, number: round });
     await this.rounds.show(position);
     this.state.query = { ...this.state.query, round };
@@ -64,6 +100,12 @@ export class Run {
     if (!this.shown && data.paper.task && data.paper.task.length < 700) this.open.add("task");
     this.shown = true;
     const file = (name, size) => fileLink(this.parts, this.state.journal, this.state.id, name, [name, " ", el("small", {}, size)]);
+    // An export has some of the parts of a run.
+    const has = (name) => live || Object.keys(data.answers).some((key) => key.startsWith(name + "?"));
+    this.tabs = { "": "Conversation", timings: has("timings") && data.count ? "Time and cost" : "", judge: has("asked") && data.asked ? "What the judge was asked" : "", files: has("files") && (data.files.length || data.paper.task) ? `Files${data.files.length ? ` (${data.files.length})` : ""}` : "" };
+    const { part = "" } = this.state.query;
+    const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name ? "page" : null,
+      href: address({ ...this.state, query: { ...this.state.query, part: name, file: "", from: "", asked: "" } }) }, words) : null)));
     const jump = el("input", { type: "number", min: 1, max: data.last || 1, "aria-label": "Go to round", placeholder: "round" });
     jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
     const words = el("input", { type: "search", placeholder: "words in this run", "aria-label": "Find in this run" });
@@ -82,11 +124,12 @@ export class Run {
       ...[
         data.paper.task ? folded("task", "Task", el("div", { class: "text", dir: "auto" }, data.paper.task)) : null,
         folded("setup", "Setup", el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]))),
-        data.files.length ? folded("files", "Files that the agent left", el("ul", {}, data.files.map(([name, size]) => el("li", { dir: "auto" }, size ? file(name, size) : name)))) : null,
+        data.files.length && !has("files") ? folded("files", "Files that the agent left", el("ul", {}, data.files.map(([name, size]) => el("li", { dir: "auto" }, size ? file(name, size) : name)))) : null,
         data.error ? el("div", { class: "fault text", dir: "auto" }, data.error) : null,
-        ...insightsOf(data, data.paper),
+        this.tabs.timings ? tabs : null,
+        el("div", { class: "conversation" }, insightsOf(data, data.paper)),
         data.system ? folded("system", "System text", el("div", { class: "text", dir: "auto" }, data.system)) : null,
-        el("form", { class: "filters talk" }, el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits,
+        el("form", { class: "filters talk conversation" }, el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits,
           el("output", {}, `${data.count.toLocaleString("en")} ${data.count === 1 ? "round" : "rounds"}`)),
       ].filter((node) => node));
     this.head.querySelector("form").addEventListener("submit", (event) => event.preventDefault());

@@ -113,7 +113,7 @@ export class RunList {
   choose(id, wanted) {
     if (wanted) this.chosen.add(id);
     else this.chosen.delete(id);
-    const runs = Array.from(this.chosen).slice(0, 4).join(",");
+    const runs = Array.from(this.chosen, encodeURIComponent).slice(0, 4).join(",");
     this.beside.hidden = this.chosen.size < 2;
     this.beside.setAttribute("href", address({ journal: this.state.journal, view: "beside", query: { runs } }));
   }

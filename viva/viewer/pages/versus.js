@@ -30,17 +30,28 @@ export class Versus {
     const change = (changes) => go({ ...state, ...changes, query: { ...state.query, ...changes.query } });
     const all = el("input", { type: "checkbox", checked: state.query.all === "1" });
     all.addEventListener("change", () => change({ query: { other, all: all.checked ? "1" : "" } }));
-    const side = (journal, row) => (row === null ? el("td", { class: "aside" }, "not there") : el("td", {},
+    const side = (journal, row, explained) => (row === null ? el("td", { class: "aside" }, "not there") : el("td", { "data-of": found.names[journal === other ? 1 : 0] },
       el("a", { class: "chip " + row.standing, href: address({ journal, view: "run", id: row.id }) }, row.standing), " ",
-      row.score === null || row.score === undefined ? "" : row.score.toFixed(2), el("div", { class: "why", dir: "auto" }, row.missed || ""),
-      row.reason ? el("div", { class: "reason", dir: "auto" }, row.reason) : null));
-    const words = [["better", found.better], ["worse", found.worse], ["the same", found.same], ["in one journal only", found.alone]].filter(([, number]) => number)
+      row.score === null || row.score === undefined ? "" : row.score.toFixed(2), explained ? null : el("div", { class: "why", dir: "auto" }, row.missed || ""),
+      row.reason && !explained ? el("div", { class: "reason", dir: "auto" }, row.reason) : null));
+    const beside = (one, two) => el("a", { href: address({ journal: state.journal, view: "beside", query: { runs: [one, two].map((row) => encodeURIComponent(row.id)).join(","), of: `${state.journal},${other}` } }) }, "side by side");
+    // Each point that flipped, with what was said of it before and after.
+    const pointOf = (point) => el("tr", { class: "flip" }, el("th", { dir: "auto" }, el("span", { class: "chip " + { worse: "bad", better: "good", other: "open" }[point.change] }, point.change), " ", point.statement),
+      point.sides.map(([label, reason, quotes], place) => el("td", { "data-of": found.names[place] }, el("b", {}, label), el("div", { class: "reason", dir: "auto" }, reason),
+        quotes.map(([where, words]) => el("div", { class: "quote", dir: "auto" }, el("span", {}, where), words)))));
+    const rowsOf = ([one, two], place) => {
+      const points = found.points?.[place] || [];
+      const run = two || one;
+      return [el("tr", { class: points.length ? "whole" : null }, el("th", { dir: "auto" }, run.case, el("div", {}, el("small", { dir: "auto" },
+        run.agent, run.trial > 1 ? ` · trial ${run.trial}` : "", run.played ? ` · ${run.played}` : "", one && two ? [" · ", beside(one, two)] : ""))),
+      side(state.journal, one, points.length), side(other, two, points.length)), points.map(pointOf)];
+    };
+    const words = [["worse", found.worse], ["better", found.better], ["the same", found.same], ["in one journal only", found.alone]].filter(([, number]) => number)
       .map(([name, number]) => `${number.toLocaleString("en")} ${name}`).join(", ");
     this.holder.replaceChildren(el("form", { class: "filters" }, choice("Before", state.journal, (value) => change({ journal: value, query: { other } })),
       choice("After", other, (value) => change({ query: { other: value } })), el("label", {}, "Also the same", all), el("output", {}, words || "no runs")),
     el("div", { class: "scroll" }, el("table", { class: "versus-runs" }, el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.names.map((name) => el("th", { dir: "auto" }, name)))),
-      el("tbody", {}, found.pairs.map(([one, two]) => el("tr", {}, el("th", { dir: "auto" }, (one || two).case, el("div", {}, el("small", { dir: "auto" },
-        (two || one).agent, (one || two).trial > 1 ? ` · trial ${(one || two).trial}` : ""))), side(state.journal, one), side(other, two)))))),
+      el("tbody", {}, found.pairs.map(rowsOf)))),
     found.pairs.length < found.total ? el("p", { class: "note" }, `${(found.total - found.pairs.length).toLocaleString("en")} more pairs; viva compare has all.`) : "");
   }
 

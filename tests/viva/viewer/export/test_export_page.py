@@ -83,6 +83,7 @@ def shown(browser: Browser, address: str) -> str:
     """The words of a view, once they no longer change."""
     browser.open(address)
     browser.until("document.querySelector('main :is(a.row, .dot, .round, .versus-runs, meter)')")
+    browser.run("document.querySelectorAll('.live-only').forEach((node) => node.remove())")
     before, words = "", " "
     while before != words:
         before = words
@@ -102,6 +103,7 @@ def test_every_view_is_the_live_one_from_a_file_and_from_a_server(
     views = [
         "0/overview", "0/runs", "0/runs?where=score%3C1&order=-score", "0/runs?where=missed~right", "0/runs?order=case",
         "0/runs?where=status%3Dunfinished", "1/runs", "0/grid", "0/grid?where=trial%3C3", f"0/run/{failed}",
+        f"0/run/{failed}?part=timings", "0/run/run-1?part=files&file=page.html",
         f"0/run/{long}?round=77", f"0/beside?runs={failed},{long}", "0/versus?other=1", "0/versus?other=1&all=1",
         "1/versus?other=0",
     ]  # fmt: skip
@@ -135,7 +137,7 @@ def test_files_of_the_agent_are_saved_as_bytes_that_nothing_runs(
     written: list[Path], tmp_path: Path, browser: Browser
 ) -> None:
     exported(tmp_path / "out", *written)
-    browser.open((tmp_path / "out" / "index.html").as_uri() + "#/0/run/run-1")
+    browser.open((tmp_path / "out" / "index.html").as_uri() + "#/0/run/run-1?part=files")
     browser.until("document.querySelector('.files button')")
     browser.run(
         "window.made = []; const make = URL.createObjectURL;"

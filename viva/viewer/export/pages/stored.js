@@ -216,10 +216,10 @@ const find = async (journal, { id, words }) => {
 };
 
 const OF_JOURNAL = { runs, grid, run, position, find };
+const wordsOf = (query) => Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null)
+  .map(([name, value]) => `${name}=${value}`).sort().join("&");
 const stored = async (path, query) => {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  const words = given.map(([name, value]) => `${name}=${value}`).sort().join("&");
-  const place = (await fact("answers"))[`${path}?${words}`];
+  const place = (await fact("answers"))[`${path}?${wordsOf(query)}`];
   return place ? entry("facts", place) : undefined;
 };
 
@@ -230,8 +230,11 @@ export const ask = async (path, query = {}) => {
   if (Object.hasOwn(OF_JOURNAL, name)) return structuredClone(await OF_JOURNAL[name](number, query));
   const found = await stored(path, query);
   if (found !== undefined) return found;
-  const answers = query.id ? (await head(number, query.id)).answers : {};
-  if (Object.hasOwn(answers, name)) return answers[name];
+  if (query.id) {
+    const { answers } = await head(number, query.id);
+    const key = `${name}?${wordsOf({ ...query, id: "" })}`;
+    if (Object.hasOwn(answers, key)) return entry("talk" + number, answers[key]);
+  }
   throw new Refused("This is not in the export; viva view shows it from the journal.");
 };
 

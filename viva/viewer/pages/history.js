@@ -1,0 +1,74 @@
+// How cases and agents developed over journals and versions; each trend leads to its runs.
+
+import { ask } from "./api.js";
+import { address, go } from "./address.js";
+import { meanOf } from "./grid.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const svg = (tag, attributes, ...children) => {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+const TONES = { regression: "bad", drop: "open", improvement: "good" };
+
+export class History {
+  constructor(main, state, { el }) {
+    this.el = el;
+    this.state = state;
+    this.holder = el("div", {});
+    main.append(this.holder);
+    this.ready = this.refresh();
+  }
+
+  changed() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.refresh(), 2000);
+  }
+
+  async refresh() {
+    const { el, state } = this;
+    const { with: others, words = "", case: name, agent } = state.query;
+    const found = await ask(`${state.journal}/history`, { with: others });
+    const journals = await ask("journals");
+    const change = (query) => go({ ...state, query: { ...state.query, ...query } });
+    const kept = found.trends.filter((each) => (words || each.overall || TONES[each.direction]) && `${each.case} ${each.agent}`.toLowerCase().includes(words.toLowerCase()));
+    const field = el("input", { type: "search", value: words, placeholder: "case or agent", "aria-label": "Case or agent" });
+    field.addEventListener("change", () => change({ words: field.value }));
+    const open = (each) => address({ ...state, query: { ...state.query, case: each.case, agent: each.agent } });
+    const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent ? "true" : null }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
+      el("td", {}, this.spark(each)), el("td", { class: "n" }, each.scores), el("td", { class: "n" }, each.change ? el("span", { class: "chip " + (TONES[each.direction] || "") }, each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
+    this.holder.replaceChildren(el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${found.runs.toLocaleString("en")} runs${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
+      name === undefined ? "" : await this.runs(name, agent, journals),
+      rows.length ? el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["Case", "Over time", "Score", "Change", "", "Compared"].map((head, place) => el("th", { class: (place === 2 || place === 3 || place === 5 ? "n" : "") + (place > 3 ? " minor" : "") }, head)))), el("tbody", {}, rows))) : el("p", { class: "note" }, "There are no such trends."),
+      found.more ? el("p", { class: "note" }, `${found.more} more; viva history --all has them.`) : "");
+    this.holder.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  // Means from 0 to 1; a line stands where a new version begins.
+  spark({ points, direction }) {
+    const x = (place) => (points.length > 1 ? 3 + (place * 122) / (points.length - 1) : 64);
+    const y = (mean) => 29 - mean * 26;
+    const marks = points.flatMap((point, place) => (place && point[2] !== points[place - 1][2] ? [svg("line", { class: "version", x1: (x(place) + x(place - 1)) / 2, x2: (x(place) + x(place - 1)) / 2, y1: 0, y2: 32 })] : []));
+    const last = points.length - 1;
+    return this.el("div", { class: direction === "regression" ? "worse" : null }, svg("svg", { class: "spark", viewBox: "0 0 128 32", role: "img", "aria-label": points.map((point) => point[0].toFixed(2)).join(", ") }, ...marks,
+      svg("polyline", { class: "line", points: points.map((point, place) => `${x(place)},${y(point[0])}`).join(" ") }), svg("circle", { class: "last", cx: x(last), cy: y(points[last][0]), r: 2.6 })));
+  }
+
+  async runs(name, agent, journals) {
+    const { el, state } = this;
+    const found = await ask(`${state.journal}/trend`, { case: name, agent, with: state.query.with });
+    const names = new Map(journals.map((each) => [each.n, each.name]));
+    const groups = [];
+    for (const each of found.runs) {
+      const last = groups.at(-1);
+      if (last && last.journal === each[0] && last.version === each[4]) last.runs.push(each);
+      else groups.push({ journal: each[0], version: each[4], runs: [each] });
+    }
+    const day = (at) => (at ? new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") : "");
+    return el("section", { class: "trend-runs" }, el("h2", { dir: "auto" }, name, " ", el("small", { dir: "auto" }, agent)), el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, groups.map(({ journal, version, runs }) => el("tr", {}, el("th", { dir: "auto" }, names.get(journal) || "", version ? el("small", {}, ` version ${version}`) : ""),
+      el("td", { class: "minor" }, el("small", {}, day(runs[0][6]))), el("td", { class: "n" }, meanOf(runs)), el("td", {}, runs.map(([, id, score, standing, , trial]) => el("a", { class: "dot " + standing, href: address({ journal, view: "run", id }), title: `trial ${trial}: ${standing}, ${score === null ? "no score" : score.toFixed(2)}`, "aria-label": `trial ${trial}: ${standing}` })))))))),
+    found.more ? el("p", { class: "note" }, `${found.more} earlier runs are left out.`) : null);
+  }
+}

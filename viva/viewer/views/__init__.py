@@ -1,0 +1,1 @@
+"""The data of each view of the viewer's page: plain answers to plain questions."""

@@ -1,0 +1,97 @@
+"""Shows how scores developed over journals and agent versions, with the trends of `viva history`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from viva.journal.run_index import read_records
+from viva.records.text import one_line
+from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
+from viva.statistics.over_time.trend import OVERALL, TaskTrend
+from viva.statistics.over_time.trends import TrendTally
+from viva.viewer.watched import WatchedJournal
+
+MOST_TRENDS = 500
+"""Maximum number of trends in one answer."""
+MOST_RUNS = 2_000
+"""Maximum number of runs of one trend."""
+
+
+@dataclass(slots=True)
+class Histories:
+    """Computes trends when they are asked for, once for each state of the journals."""
+
+    _known: dict[tuple[int, ...], tuple[tuple[int, ...], dict[str, Any]]] = field(default_factory=dict)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
+        """Return the trends of journals together, regressions first.
+
+        Raises:
+            JournalError: a journal cannot be read.
+        """
+        with self._turn:
+            key, versions = tuple(journals), tuple(each.version for each in journals.values())
+            known = self._known.get(key)
+            if known is None or known[0] != versions:
+                known = versions, _trends(journals)
+                self._known.clear()  # one choice of journals is looked at at a time
+                self._known[key] = known
+            return known[1]
+
+
+def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str) -> dict[str, Any]:
+    """Return the runs of a case with an agent that ended, the oldest first.
+
+    Args:
+        journals: The journals by their numbers.
+        case: The name of the case.
+        agent: The agent's SPEC.
+
+    Returns:
+        Of each run its journal, id, score, standing, version, trial and when it began in seconds since the epoch.
+    """
+    found = []
+    for number, journal in journals.items():
+        for listed in list(journal.runs.values()):
+            # The page knows names as it shows them.
+            if not listed.ended or (one_line(listed.case, 200), one_line(listed.agent, 200)) != (case, agent):
+                continue
+            record = listed.record
+            version = one_line(record.agent_version or "", 40)
+            shown = [number, listed.run, listed.score, listed.standing, version, listed.trial]
+            found.append([*shown, record.timing.started])
+    found.sort(key=lambda each: (each[6], each[0], each[5]))
+    return {"runs": found[-MOST_RUNS:], "more": max(0, len(found) - MOST_RUNS)}
+
+
+def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
+    tally = TrendTally()
+    for journal in journals.values():
+        for record in read_records(journal.folder, quick=True):
+            tally.add(record)
+    found = tally.trends()
+    return {
+        "trends": [_trend(each) for each in found.trends[:MOST_TRENDS]],
+        "more": len(found.trends) - min(len(found.trends), MOST_TRENDS) + found.left_out,
+        "runs": found.runs,
+        "excluded": found.excluded,
+    }
+
+
+def _trend(trend: TaskTrend) -> dict[str, Any]:
+    return {
+        "case": one_line(trend.task, 200),
+        "agent": one_line(trend.agent, 200),
+        "evaluator": name_words(trend),
+        "overall": trend.dimension == OVERALL,
+        "direction": trend.direction.value,
+        "scores": scores_words(trend),
+        "change": change_words(trend),
+        "compared": compared_words(trend),
+        "runs": trend.runs,
+        "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
+    }
