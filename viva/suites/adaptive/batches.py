@@ -33,7 +33,7 @@ class StratumKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BatchRow:
     """The trials of one stratum in one batch: so many, from a number on."""
 
     case: str
@@ -57,7 +57,7 @@ class Row:
 class StoredBatch:
     """One file."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[BatchRow, ...]
     fills: bool = False
     """Whether its trials stand in for excluded runs of the batch before, and are no batch of their own."""
 
@@ -105,7 +105,7 @@ def after(batches: Sequence[StoredBatch], numbers: Mapping[StratumKey, int], *, 
     for batch in batches:
         for row in batch.rows:
             begun[row.key] = max(begun.get(row.key, 0), row.first + row.trials - 1)
-    rows = (Row(*key, begun.get(key, 0) + 1, number) for key, number in numbers.items() if number)
+    rows = (BatchRow(*key, begun.get(key, 0) + 1, number) for key, number in numbers.items() if number)
     return StoredBatch(tuple(rows), fills)
 
 
