@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -72,6 +72,19 @@ class Supply(Protocol):
 
     def settled(self, *, ended: bool) -> None:
         """Note that a job that was drawn has ended, or was left out."""
+        ...
+
+
+@runtime_checkable
+class AdaptiveJobs(Protocol):
+    """Jobs of which each depends on the results of others, which it is told as a subscriber."""
+
+    async def draw(self) -> Job | None:
+        """Return the next job as soon as it is known; None if there is none left."""
+        ...
+
+    def refuse(self) -> None:
+        """Note that no further job may be started, the last one that was drawn included."""
         ...
 
 
@@ -144,7 +157,7 @@ class LocalEngine:
 
 async def run_jobs(
     doer: Doer,
-    jobs: Iterable[Job],
+    jobs: Iterable[Job] | AdaptiveJobs,
     concurrency: int,
     subscribers: Subscribers,
     budget: Budget | None = None,
@@ -166,7 +179,9 @@ async def run_jobs(
         asyncio.CancelledError: the suite was cancelled; it can be resumed.
     """
     budget = budget or Budget()
-    end, spent, left = SuiteEnd(), NO_USAGE, iter(jobs)
+    end, spent = SuiteEnd(), NO_USAGE
+    adaptive = jobs if isinstance(jobs, AdaptiveJobs) else None
+    left: Iterator[Job] = iter(()) if isinstance(jobs, AdaptiveJobs) else iter(jobs)
     supply = left if isinstance(left, Supply) else None
     begun = 0
 
@@ -177,7 +192,7 @@ async def run_jobs(
                 await may_begin()
             if supply is not None:
                 await supply.ready()
-            if (job := next(left, None)) is None:
+            if (job := next(left, None) if adaptive is None else await adaptive.draw()) is None:
                 return
             reason = over_budget(budget, spent, begun) or doer.why_not(job)
             if reason is not None:
@@ -185,6 +200,8 @@ async def run_jobs(
                 end.left_out += 1
                 if supply is not None:
                     supply.settled(ended=False)
+                if adaptive is not None:
+                    adaptive.refuse()
                 continue
             begun += 1
             try:
