@@ -1,4 +1,4 @@
-// How cases and agents developed over journals and versions; each trend leads to its runs.
+// How cases and agents developed over journals and versions.
 
 import { ask } from "./api.js";
 import { address, go } from "./address.js";
