@@ -22,6 +22,7 @@ BENCHES = {
     "ray_engine": "suites on a Ray cluster of this machine",
     "trajectories": "recorded traces read and evaluated without a model",
     "corrected": "corrected scores: coverage and bias",
+    "bisect": "planted faults found by forking, and how many forks that takes",
     "flips": "flipped verdicts found, and false alarms",
     "adaptive": "adaptive trials: wrong decisions, coverage, runs saved",
     "masks": "bounds over missing verdicts and runs",

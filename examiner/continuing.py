@@ -11,13 +11,15 @@ from viva.records.transcript import Round, Usage
 class ContinuingExaminer:
     """Repeats the messages of the earlier rounds, unless told to recall them all, and then continues by itself."""
 
-    def __init__(self, examiner: Examiner, before: Sequence[Round]) -> None:
+    def __init__(self, examiner: Examiner, before: Sequence[Round], edited: str | None = None) -> None:
         """Args:
         examiner: Continues the conversation.
         before: The earlier rounds, each with both sides.
+        edited: Replaces the first message after them.
         """
         self._examiner = examiner
         self._before = tuple(before)
+        self._edited = edited
         self._repeated = 0
         self.name = examiner.name
         self.may_repeat = True
@@ -54,6 +56,8 @@ class ContinuingExaminer:
         """
         if self._repeated == len(self._before):
             self.may_repeat = self._examiner.may_repeat
+            if self._edited is not None:
+                return await self._replaced(reply)
             return await self._examiner.next_message(reply)
         message = self._before[self._repeated].examiner or ""
         self._repeated += 1
@@ -64,6 +68,15 @@ class ContinuingExaminer:
         """Tell the examiner that continues something before its next message."""
         if isinstance(self._examiner, Instructed):
             self._examiner.tell(notice)
+
+    async def _replaced(self, reply: str | None) -> str | None:
+        """Return the edited message; the examiner takes it for its own, or passes over the one that it replaces."""
+        message, self._edited = self._edited, None
+        if isinstance(self._examiner, Instructed):
+            await self._recall(reply, message or "")
+        else:
+            await self._examiner.next_message(reply)
+        return message
 
     async def _recall(self, reply: str | None, message: str) -> None:
         if not isinstance(self._examiner, Recalling):

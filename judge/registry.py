@@ -44,6 +44,7 @@ EVALUATORS = Kind(
         "parameter_quality": "viva.judge.trajectory.by_model:ParameterQuality",
         "plan_and_recovery": "viva.judge.trajectory.by_model:PlanAndRecovery",
         "alignment": "viva.judge.trajectory.by_model:Alignment",
+        "decisive_step": "viva.judge.decisive.evaluator:DecisiveStep",
         "repeated_calls": "viva.judge.trajectory.calls:RepeatedCalls",
         "tool_success": "viva.judge.trajectory.calls:ToolSuccess",
         "loops": "viva.judge.trajectory.calls:Loops",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from viva.analysis.agent import EvalAgent
     from viva.analysis.findings import EvalAnalysis
     from viva.analysis.options import EvalAgentOptions, EvalAnalysisRequest
+    from viva.api.bisections import BisectionResult, bisect, bisect_async
     from viva.api.evaluation_agent import EvaluationAgent
     from viva.api.exams import examine, examine_async
     from viva.api.exports import export_cases
@@ -141,6 +142,7 @@ _HOMES = {
     "viva.records.fault": ("Fault",),
     "viva.records.verdict": ("Evidence", "Insight", "Label", "Verdict", "Vote"),
     "viva.sandbox.interface": ("SandboxError",),
+    "viva.api.bisections": ("BisectionResult", "bisect", "bisect_async"),
     "viva.api.evaluation_agent": ("EvaluationAgent",),
     "viva.api.exams": ("examine", "examine_async"),
     "viva.api.given_cases": ("load_case",),
@@ -157,6 +159,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "BisectionResult",
     "Case",
     "CaseError",
     "CaseStrategy",
@@ -227,6 +230,8 @@ __all__ = [
     "Vote",
     "autogen_collector",
     "autogen_messages",
+    "bisect",
+    "bisect_async",
     "examine",
     "examine_async",
     "export_cases",

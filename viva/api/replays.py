@@ -15,7 +15,7 @@ from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_
 from viva.api.journals import JournalLike, SuiteResult, begin_or_resume, reference_of
 from viva.api.surroundings import surroundings
 from viva.errors import SetupError
-from viva.exam.forking.fork import Means
+from viva.exam.forking.fork import Edits, Means
 from viva.exam.given import Given
 from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
@@ -34,6 +34,8 @@ async def replay_async(
     *,
     fork_at: Count | None = None,
     fork_by: Means | None = None,
+    reply: str | None = None,
+    message: str | None = None,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
@@ -50,6 +52,8 @@ async def replay_async(
         agent: A SPEC, a VirtualUser class, or a function that returns an object with its methods.
         fork_at: Keep the rounds up to this one, and have the agent continue the conversation from there.
         fork_by: With `fork_at`: how the agent gets there. Default: by the stored state, else by replaying.
+        reply: With `fork_at`: replaces the agent's reply in that round; the agent is given the conversation.
+        message: With `fork_at`: replaces the examiner's message in the round after it.
         evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
         sinks: They also receive completed runs; Viva closes them.
         subscribers: They are notified of starts, rounds and ends.
@@ -70,6 +74,8 @@ async def replay_async(
     if fork_at is None:
         for name, value in (
             ("fork_by", fork_by),
+            ("reply", reply),
+            ("message", message),
             *((each, options.get(each)) for each in ("examiner", "examiner_model")),
         ):
             if value is not None:
@@ -81,7 +87,7 @@ async def replay_async(
     name = derived_name(stored, f"fork-{fork_at}" if fork_at else "against")
     folder = new_journal_folder(None if out is None else Path(out), name).absolute()
     request = journals_request("replay", [(stored, run)], replace(asked, agent=spec, evaluators=names))
-    request = replace(request, fork_at=fork_at or 0, fork_by=fork_by)
+    request = replace(request, fork_at=fork_at or 0, fork_by=fork_by, edits=Edits(reply, message))
     request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
     end = await ask_again(request, folder, around, resumed=resumed, retry_errors=retry_errors)

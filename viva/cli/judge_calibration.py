@@ -46,7 +46,10 @@ from viva.statistics.calibration.tried import calibration_of_tried
 P = ParamSpec("P")
 T = TypeVar("T")
 JUDGEMENTS = "judgements.jsonl"
-OWN = ("set_name", "judge_models", "judgements", "concurrency", "prices", "max_output_tokens", "model_seconds")
+OWN = (
+    "set_name", "judge_models", "judgements", "concurrency", "decisive", "cache", "prices", "max_output_tokens",
+    "model_seconds",
+)  # fmt: skip
 """The options that only models require."""
 
 
@@ -74,6 +77,13 @@ def judges_options(function: Callable[P, T]) -> Callable[P, T]:
             show_default=True,
             help="Maximum number of transcripts that are judged concurrently.",
         ),
+        click.option(
+            "--decisive",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Measure how often judges find the decisive step of the labelled failed runs in this file.",
+        ),
+        single_option("cache"),
         single_option("prices"),
         single_option("max_output_tokens"),
         single_option("model_seconds"),
@@ -111,6 +121,7 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
                 specs,
                 kept,
                 prices=parse_prices(given["prices"]),
+                cache=given["cache"],
                 limits=parse_role_limits(given["max_output_tokens"], given["model_seconds"]),
                 concurrency=given["concurrency"],
                 on_judged=on_judged,

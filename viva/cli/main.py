@@ -23,6 +23,7 @@ COMMANDS = {
     "resume": ("viva.cli.daily.resume", "Let a paused suite continue."),
     "requeue": ("viva.cli.daily.requeue", "Requeue runs that ended with an error."),
     "replay": ("viva.cli.commands.replay", "Print stored conversations, or ask another agent the same questions."),
+    "bisect": ("viva.cli.bisecting.command", "Find the round after which a failed conversation no longer succeeds."),
     "judge": ("viva.cli.commands.judge", "Score stored conversations again."),
     "trace": ("viva.cli.commands.trace", "Import recorded conversations, and judge them."),
     "report": ("viva.cli.commands.report", "Report on journals as tables, a page, or files for other programs."),

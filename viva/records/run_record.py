@@ -93,8 +93,9 @@ class Setting:
     judge_models: tuple[str, ...] = ()
     """The models that vote on scoring points, if there are several."""
     forked_from: Mapping[str, str] = field(default_factory=dict)
-    """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` (`state` or `replay`),
-    and in how many replayed rounds the replies `differ`."""
+    """If a stored conversation was continued: its `journal`, `run`, `round` and `agent`, `by` (`state`,
+    `conversation`, `replay` or `start`), in how many replayed rounds the replies `differ`, the `first_differing` of
+    them, and what a person `edited`."""
     requeued: tuple[str, ...] = ()
     """The outcomes of earlier attempts after which the user had the run done again, the first one first."""
     judge_votes: int = 1

@@ -8,12 +8,22 @@ from collections.abc import Mapping, Sequence
 from viva.records.text import one_line
 from viva.records.wording import counted
 
-_BY = {"state": "by the stored state", "replay": "by replaying the earlier rounds"}
+_BY = {
+    "state": "by the stored state",
+    "conversation": "by giving the agent the conversation so far",
+    "replay": "by replaying the earlier rounds",
+    "start": "from the start",
+}
 
 
 def fork_words(origin: Mapping[str, str]) -> str:
     """Return the words for one run, from `Setting.forked_from`."""
-    words = f"{one_line(origin.get('run', ''), 80)} after round {one_line(origin.get('round', ''), 10)}"
+    run = one_line(origin.get("run", ""), 80)
+    if origin.get("by") == "start":
+        return f"{run}, from the start"
+    words = f"{run} after round {one_line(origin.get('round', ''), 10)}"
+    if origin.get("edited"):
+        words += f" (edited: {one_line(origin['edited'], 40)})"
     words += f", {_BY.get(origin.get('by', ''), 'not reached')}"
     return words + (f" ({_differ(origin['differ'])})" if origin.get("differ", "").isdecimal() else "")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from viva.exam.given import NOTHING, Given
 from viva.exam.last_words import noting_last_words
@@ -57,6 +57,19 @@ class Doer(Protocol):
             JournalError: the journal cannot be written; the suite can be resumed.
             asyncio.CancelledError: the job was stopped.
         """
+        ...
+
+
+@runtime_checkable
+class AdaptiveJobs(Protocol):
+    """Jobs of which each depends on the results of others, which it is told as a subscriber."""
+
+    async def draw(self) -> Job | None:
+        """Return the next job as soon as it is known; None if there is none left."""
+        ...
+
+    def refuse(self) -> None:
+        """Note that no further job may be started, the last one that was drawn included."""
         ...
 
 
@@ -129,7 +142,7 @@ class LocalEngine:
 
 async def run_jobs(
     doer: Doer,
-    jobs: Iterable[Job],
+    jobs: Iterable[Job] | AdaptiveJobs,
     concurrency: int,
     subscribers: Subscribers,
     budget: Budget | None = None,
@@ -151,19 +164,23 @@ async def run_jobs(
         asyncio.CancelledError: the suite was cancelled; it can be resumed.
     """
     budget = budget or Budget()
-    end, spent, left = SuiteEnd(), NO_USAGE, iter(jobs)
+    end, spent = SuiteEnd(), NO_USAGE
+    adaptive = jobs if isinstance(jobs, AdaptiveJobs) else None
+    left: Iterator[Job] = iter(()) if isinstance(jobs, AdaptiveJobs) else iter(jobs)
 
     async def work() -> None:
         nonlocal spent
         while True:
             if may_begin is not None:
                 await may_begin()
-            if (job := next(left, None)) is None:
+            if (job := next(left, None) if adaptive is None else await adaptive.draw()) is None:
                 return
             reason = over_budget(budget, spent) or doer.why_not(job)
             if reason is not None:
                 end.reason = reason
                 end.left_out += 1
+                if adaptive is not None:
+                    adaptive.refuse()
                 continue
             try:
                 done = await doer.do(job, subscribers)

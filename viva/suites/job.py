@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from viva.cases import Case
-from viva.exam.forking.fork import Means
+from viva.exam.forking.fork import NO_EDITS, Edits, Means
 from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.options import Options
 from viva.exam.subscribers import RunHeader
@@ -38,10 +38,13 @@ class Job:
     """The conversation to judge, or whose questions are asked."""
     timing: Timing | None = None
     """The timing of the conversation to judge, without judging; None means that it is derived from the rounds."""
-    fork_at: int = 0
-    """The last round of the conversation that is kept, if another agent continues it; 0 if it is asked everything."""
-    fork_by: Means | None = None
-    """How the agent gets there; None means by its state, if there is one."""
+    fork_at: int | None = None
+    """The last round of the conversation that is kept, if an agent continues it (0: none, but the examiner asks); None
+    if the agent is asked the questions of the conversation."""
+    fork_by: tuple[Means, ...] = ()
+    """How the agent may get there, the preferred way first; empty means the usual ways."""
+    edits: Edits = NO_EDITS
+    """What a person changed in the conversation at the fork."""
     carried: bool = False
     """Whether the conversation is already in the new journal."""
     evaluators: tuple[str, ...] = ()

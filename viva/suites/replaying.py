@@ -143,7 +143,7 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
         JournalError: the journal cannot be read.
     """
     folder, only = request.journals[0]
-    agent, named = _agent_of(request), _named_cases(request.options.cases)
+    agent, named = _agent_of(request), named_cases(request.options.cases)
     found = _Questions()
     taken: set[tuple[str, int]] = set()
     headers: dict[str, RunHeader] = {}
@@ -159,9 +159,10 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
                 found.too_short += 1
                 continue
             found.scripted = found.scripted and stored.setting.examiner == SCRIPT
-            fork = fork_at(stored, request.fork_at, request.fork_by)
+            fork = fork_at(stored, request.fork_at, request.ways, request.edits)
             fork.look()
-            refuse_end(fork, request.options.examiner)
+            if request.edits.message is None:
+                refuse_end(fork, request.options.examiner)
         elif gap := lines.gap or stored.gap:
             found.gaps[lines.run] = gap
             continue
@@ -172,7 +173,7 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
         facts = facts_of(lines)
         key = stored.setting.case, stored.setting.case_hash
         if key not in found.cases:
-            found.cases[key] = _with_data_files(stored_case(folder, *key), folder, data, named)
+            found.cases[key] = with_data_files(stored_case(folder, *key), folder, data, named)
         case, trial = found.cases[key], facts.trial
         while (case.name, trial) in taken:
             trial += 1
@@ -214,7 +215,7 @@ def _why_none(found: _Questions) -> str:
     return why + "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
 
 
-def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, Case]) -> Case:
+def with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, Case]) -> Case:
     """Return the case with the data files of the stored exam, from a folder that the user named or from the journal.
 
     Paths in the journal are ignored, because a stranger's journal must not give the agent files of this machine.
@@ -231,7 +232,7 @@ def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, C
     return unpack_data_files(case, folder, data)
 
 
-def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
+def named_cases(paths: Sequence[str]) -> dict[str, Case]:
     """Return the cases that the user named, by hash.
 
     Raises:
@@ -265,8 +266,9 @@ def _jobs(
                 header=header,
                 case_hash=digest,
                 conversation=asked,
-                fork_at=request.fork_at,
-                fork_by=request.fork_by,
+                fork_at=request.fork_at or None,
+                fork_by=request.ways,
+                edits=request.edits,
             )
     if to_judge:
         for lines in read_conversation_lines(folder):

@@ -12,14 +12,15 @@ from typing import Any, Literal, Self
 
 from viva.cases import Case, Rubric
 from viva.cases.many.references import split_reference
-from viva.exam.forking.fork import Means
+from viva.exam.forking.fork import NO_EDITS, Edits, Means
 from viva.exam.options import Options
 from viva.journal.reader import read_runs
 from viva.journal.writer import FILE as JOURNAL_FILE
 from viva.journal.writer import raw_lines
 from viva.records.text import counted
+from viva.statistics.bisection.plan import BisectionPlan
 
-Command = Literal["run", "suite", "judge", "replay", "trace"]
+Command = Literal["run", "suite", "judge", "replay", "trace", "bisect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,8 @@ class JournalsRequest(Request):
     """The last round of each conversation that is kept, if another agent continues it; 0 if it is asked everything."""
     fork_by: Means | None = None
     """How the agent gets there; None means by its state, if there is one."""
+    edits: Edits = NO_EDITS
+    """What a person changed at the fork."""
     only: tuple[str, ...] | None = None
     """The ids of the runs that filters chose when the command started; None for all."""
     only_by: str = ""
@@ -145,6 +148,11 @@ class JournalsRequest(Request):
         return "" if self.only is None else f"only {counted(len(self.only), 'conversation')} ({self.only_by})"
 
     @property
+    def ways(self) -> tuple[Means, ...]:
+        """Return how the agent may get to the fork; empty for the usual ways."""
+        return () if self.fork_by is None else (self.fork_by,)
+
+    @property
     def journals(self) -> list[tuple[Path, str | None]]:
         """Return the references with paths."""
         return [(Path(folder), run) for folder, run in self.references]
@@ -153,7 +161,7 @@ class JournalsRequest(Request):
         """Return the journals, and the hash of the case that replaces another."""
         rubric = None if self.rubric is None else [paper.hash for paper in self.rubric.papers]
         case = self.replacement and self.replacement.hash
-        fork = (self.fork_at, self.fork_by)
+        fork = (self.fork_at, self.fork_by, self.edits)
         return {"journals": self.references, "case": case, "rubric": rubric, "fork": fork, "filters": self.only_by}
 
     def what_runs(self) -> dict[str, object]:
@@ -161,6 +169,23 @@ class JournalsRequest(Request):
         case = {} if self.replacement is None else {"the case": self.replacement.file}
         agent = {} if self.options.agent is None else {"agent": self.options.agent}
         return {"journals": tuple(folder for folder, _ in self.references), **case, **agent}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectRequest(JournalsRequest):
+    """What `viva bisect` was asked to do: to find the round of one conversation that decided."""
+
+    plan: BisectionPlan = field(default_factory=BisectionPlan)
+
+    def parts(self) -> dict[str, object]:
+        """Return the conversation, and what is to be found."""
+        # Without `super`, which a dataclass with slots does not have.
+        return {**JournalsRequest.parts(self), "plan": self.plan}
+
+    @property
+    def ways(self) -> tuple[Means, ...]:
+        """Return how the agent may get to each fork: what keeps the recorded replies comes first."""
+        return ("state", "conversation", "replay") if self.fork_by is None else (self.fork_by,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +243,7 @@ KINDS: Mapping[str, type[Request]] = {
     "judge": JournalsRequest,
     "replay": JournalsRequest,
     "trace": RecordingsRequest,
+    "bisect": BisectRequest,
 }
 """The class of a request, by its command."""
 

@@ -118,14 +118,16 @@ class Worker:
                 header = changed(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case, earlier)
                 await subscribers.on_start(header)
-                asks = stored is None or (job.fork_at and self.resources.make_examiner is not None)
+                asks = stored is None or (job.fork_at is not None and self.resources.make_examiner is not None)
                 examiner = (
                     self.resources.examiner(case, header.persona, header.strategy)
                     if asks or stored is None
                     else ReplayedExaminer(stored.transcript)
                 )
-                if stored is not None and job.fork_at:
-                    run = replace(run, fork=fork_at(stored, job.fork_at, job.fork_by))
+                if stored is not None and job.fork_at is not None:
+                    fork = fork_at(stored, job.fork_at, job.fork_by, job.edits)
+                    fork.given = case.conversation
+                    run = replace(run, fork=fork)
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):

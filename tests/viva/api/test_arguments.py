@@ -16,7 +16,7 @@ from viva.api.judgements import judge
 
 FUNCTIONS: list[Callable[..., Any]] = [
     *(viva.examine, viva.run_suite, viva.replay, judge, viva.trace, viva.load_case, viva.read_journal),
-    *(viva.suite, viva.import_cases, viva.export_cases),
+    *(viva.bisect, viva.suite, viva.import_cases, viva.export_cases),
     *(viva.EvaluationAgent, viva.EvaluationAgent.evaluate, viva.EvaluationAgent.message_constructor),
 ]
 FIRST = {"agent": Parrot, "agents": Parrot, "case": "echo", "cases": "echo", "journals": "j", "recordings": "chat:x"}

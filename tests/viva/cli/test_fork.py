@@ -182,6 +182,7 @@ def test_a_careful_agent_goes_on_and_a_forgetful_one_fails_from_the_fork_on(
         assert replies(forked)[:25] == replies(origin)[:25]
     told = {"journal": str(agents.folder / "journal"), "run": origin.id, "round": "25"}
     told |= {"agent": f"agents.py:{stored}", "by": by, **({} if differ is None else {"differ": differ})}
+    told |= {"first_differing": "2"} if differ == "24" else {}
     assert forked.record.setting.forked_from == told
     (note,) = forked.transcript.notes
     assert note.startswith(f"forked from {origin.id} after round 25, ")

@@ -15,6 +15,7 @@ MISTAKES = {
     "suite": ("no_such_case",),
     "replay": ("nowhere",),
     "judge": ("nowhere",),
+    "bisect": ("nowhere",),
     "trace": ("no_such_reader:x",),
     "report": ("nowhere",),
     "view": ("nowhere", "--no-open"),

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from viva.cli import completion
 from viva.cli.judge_calibration import asks_models, judges_options, refuse_without_models, try_judges_on
+from viva.cli.labelling.decisive_accuracy import measure_decisive
 from viva.cli.labelling.journal_calibration import calibrate_journals, refuse_empty
 from viva.cli.labelling.reading import labels_of_text, read_label_text
 from viva.cli.options import given_options
@@ -101,8 +102,11 @@ def command(
     or kappa does not reach --min-kappa.
 
     With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
-    the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.
+    the report says how good a judge each of them is. The exit code is 3 if a point got no verdict. With --decisive,
+    they find the step that decided each of a set of labelled failed runs.
     """
+    if given["decisive"] is not None:
+        measure_decisive(paths, given, as_json=as_json)
     if asks_models(given):
         try_judges_on(paths, given, as_json=as_json)
     refuse_without_models()

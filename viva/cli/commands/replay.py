@@ -29,7 +29,8 @@ from viva.cli.replaying.asked import JUDGES, print_asked
 from viva.cli.replaying.printed import print_runs
 from viva.cli.run_choice import run_choice, run_choice_options
 from viva.exam.examiners import MODEL, REPLAY, SCRIPT
-from viva.exam.forking.fork import Means
+from viva.exam.forking.edited import read_edited
+from viva.exam.forking.fork import Edits, Means
 from viva.exam.option_declaration import Part
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import split_reference
@@ -58,8 +59,23 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json", "judge"}) | CHOOSIN
 )
 @click.option(
     "--fork-by",
-    type=click.Choice(["state", "replay"]),
-    help="With --fork-at: how the agent gets there. [default: by the stored state, or by replaying if there is none]",
+    type=click.Choice(["state", "conversation", "replay"]),
+    help="With --fork-at: how the agent gets there: by the stored state, by being given the conversation so far, or by "
+    "replaying. [default: by the stored state, or by replaying if there is none]",
+)
+@click.option(
+    "--reply",
+    "reply_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --fork-at: text that replaces the agent's reply in that round. The agent is given the conversation.",
+)
+@click.option(
+    "--message",
+    "message_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --fork-at: text that replaces the examiner's message in the round after it.",
 )
 @single_option("examiner")
 @single_option("examiner_model")
@@ -90,6 +106,8 @@ def command(
     against: str | None,
     fork_at: int | None,
     fork_by: Means | None,
+    reply_file: Path | None,
+    message_file: Path | None,
     resume: Path | None,
     retry_errors: bool,
     out: Path | None,
@@ -121,6 +139,7 @@ def command(
             request,
             fork_at=fork_at or 0,
             fork_by=fork_by,
+            edits=Edits(_edited("--reply", reply_file), _edited("--message", message_file)),
             only=chosen_runs(filters, [(folder, run)]),
             only_by=filters.words,
         )
@@ -145,9 +164,15 @@ def command(
 
 def _refuse_fork_mistakes(fork_at: int | None, examiner: str | None) -> None:
     if fork_at is None:
-        _refuse(frozenset({"fork_by", "examiner", "examiner_model"}), "requires --fork-at")
+        _refuse(
+            frozenset({"fork_by", "reply_file", "message_file", "examiner", "examiner_model"}), "requires --fork-at"
+        )
     elif examiner not in (None, SCRIPT, MODEL, REPLAY):
         fail("viva replay: with --fork-at, --examiner must be one of script, model, replay.")
+
+
+def _edited(option: str, file: Path | None) -> str | None:
+    return None if file is None else read_edited(option, file)
 
 
 def _refuse(names: frozenset[str], why: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from viva.adapters.agent_state import load_conversation
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.session import AgentSession, open_session
 from viva.adapters.workspace import copy_data_files
+from viva.cases import Case
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.attempt.environment import RunEnvironment, environment_of
@@ -62,11 +64,15 @@ async def converse_with_agent(
                 if session.workspace is not workspace and session.workspace not in (None, workspace):
                     folder = _resolved(session.workspace)
                 copy_data_files(case, folder)
-                if case.conversation and not await load_conversation(session, case.conversation):
-                    raise SharedSetupError(takes_none(case, agent))
                 states = not run.resources.options.no_states
                 course = await Course.begin(
-                    examiner, session, run.journal, lambda round_: keep(round_, folder), fork=run.fork, states=states
+                    examiner,
+                    session,
+                    run.journal,
+                    lambda round_: keep(round_, folder),
+                    give=partial(_give_beginning, case, agent, session),
+                    fork=run.fork,
+                    states=states,
                 )
                 watched, limits = WatchedSession(session, run.resources.health(agent.spec)), run.resources.limits(case)
                 transcript = await converse(
@@ -86,6 +92,17 @@ async def converse_with_agent(
         if case.conversation:
             transcript = changed(transcript, given=case.conversation)
     return environment.described(transcript), folder
+
+
+async def _give_beginning(case: Case, agent: LoadedAgent, session: AgentSession) -> None:
+    """Give the agent the conversation with which the case begins, if it begins with one.
+
+    Raises:
+        SharedSetupError: the agent takes none.
+        AgentError: it failed to take it.
+    """
+    if case.conversation and not await load_conversation(session, case.conversation):
+        raise SharedSetupError(takes_none(case, agent))
 
 
 async def _opened(run: ExamRun, agent: LoadedAgent, environment: RunEnvironment) -> AgentSession:

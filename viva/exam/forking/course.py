@@ -33,6 +33,7 @@ class Course:
         journal: JournalWriter,
         keep: Callable[[Round], Awaitable[None]],
         *,
+        give: Callable[[], Awaitable[None]],
         fork: Fork | None = None,
         states: bool = True,
     ) -> Course:
@@ -43,6 +44,7 @@ class Course:
             session: The session with the agent.
             journal: Where states are kept.
             keep: Stores a round there.
+            give: Gives the agent the conversation with which the case begins, if it begins with one.
             fork: Where the conversation continues from, if it does.
             states: Whether to keep the agent's state after each round.
 
@@ -51,8 +53,10 @@ class Course:
             AgentError: the agent failed to load the state.
         """
         earlier: tuple[Round, ...] = ()
-        if fork is not None:
-            examiner, earlier = await fork.begin(examiner, session, journal, keep)
+        if fork is None:
+            await give()
+        else:
+            examiner, earlier = await fork.begin(examiner, session, journal, keep, give)
         return cls(examiner, earlier, StateKeeper(session, journal, wanted=states), keep, fork)
 
     @property

@@ -18,6 +18,7 @@ async def try_judges(
     kept: Judgements | None = None,
     *,
     prices: Prices = LISTED,
+    cache: str | None = None,
     limits: RoleLimits = NO_ROLE_LIMITS,
     concurrency: int = ITEMS_AT_ONCE,
     on_judged: Callable[[TriedPoint], None] = lambda judged: None,
@@ -29,6 +30,7 @@ async def try_judges(
         specs: The models, as `make_model` takes them.
         kept: Where judgements are kept, so that none is paid for twice.
         prices: The prices that the user gave.
+        cache: Folder in which answers are kept; None to ask each question.
         limits: The limits of answers that the user gave.
         concurrency: Maximum number of transcripts that are judged concurrently.
         on_judged: Called with each point once it is judged.
@@ -36,7 +38,7 @@ async def try_judges(
     Raises:
         SetupError: a model cannot be made or used, or a judgement cannot be kept.
     """
-    models = [make_model(spec, prices=prices) for spec in specs]  # before the first one is paid
+    models = [make_model(spec, prices=prices, cache=cache) for spec in specs]  # before the first one is paid
     names = [model.name for model in models]
     try:
         figures: list[JudgeFigures] = []

@@ -24,6 +24,7 @@ from viva.reports.facts import Standing, threshold_words
 from viva.reports.journals import Journals
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
+from viva.reports.page.bisections import shown_bisections
 from viva.reports.page.conversations import Blocks
 from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
@@ -99,6 +100,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             skipped=list(skipped_lines(rows.figures)),
             variants=list(variant_tables(rows.figures, labels)),
             judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
+            bisections=list(shown_bisections(folder for folder, _ in journals.locations)),
             rows=rows.rows,
             shown_rows=shown,
             rows_shown=ROWS_SHOWN,

@@ -51,6 +51,15 @@ def load_request(folder: Path) -> Request | None:
     return None if found is None else found[0]
 
 
+def is_ours(folder: Path) -> bool:
+    """Return whether a journal was made by this user, so that what it names may be run again without a word."""
+    try:
+        found = _read(folder)
+    except SetupError:
+        return False
+    return found is not None and found[1]
+
+
 def part_words(folder: Path) -> str:
     """Return that a journal holds only a part of what was planned, with the filters; empty if it holds all of it."""
     try:
