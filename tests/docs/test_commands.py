@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -25,11 +24,12 @@ ELSEWHERE = {
     "docs/python.md": "tests/test_docs.py",
 }
 """Pages whose commands another test runs."""
-RUN = ("README.md", "docs/ci.md", "docs/extend.md", "docs/suites.md")
+RUN = ("README.md", "docs/ci.md", "docs/extend.md")
 """Pages whose commands of `viva` are run here, with a scripted model where they name one."""
 PARSED = {
     "CONTRIBUTING.md": "the tests themselves",
     "docs/agents-in-a-process-of-their-own.md": "agents with environments",
+    "docs/bisect.md": "needs versions of an agent",
     "docs/calibration.md": "asks a model hundreds of times; needs labels by people",
     "docs/cluster.md": "needs Ray and several machines",
     "docs/coding-assistants.md": "is started by another program",
@@ -40,6 +40,7 @@ PARSED = {
     "docs/import-cases.md": "exports of platforms; its first section is run by tests/viva/interchange/test_page.py",
     "docs/models.md": "needs model servers of other projects",
     "docs/recordings.md": "needs recordings with rewards",
+    "docs/suites.md": "needs a model, settings, and failed runs; tests/docs/test_outputs.py runs its like",
     "docs/telemetry.md": "needs a collector",
     "docs/trajectories.md": "needs recordings with tools, and a Phoenix server",
     "docs/viewer.md": "serves until it is stopped",
@@ -53,11 +54,8 @@ tests of its own."""
 NOT_RUN = {
     "viva trace chat:conversations.jsonl --rubric rubric.yaml --model openai:gpt-4.1-mini --out runs/recorded",
     "viva judge runs/recorded --evaluators 'brief.py:is_brief(words=30)'",
-    "viva report runs/current --labels labels.jsonl --fail-under 0.8 --corrected",
-    "viva report runs/first --format html --open",
-    "viva suite cases/ --model openai:gpt-4o-mini --trials 5 --max-cost 2 --max-time 3600",
 }
-"""Commands of the pages in RUN that need labels or recordings, open a browser, or examine with a model."""
+"""Commands of the pages in RUN that need labels or recordings."""
 AGENT = (ROOT / "examples" / "agents" / "careful.py").read_text(encoding="utf-8")
 
 
@@ -88,7 +86,6 @@ def test_the_commands_of_a_page_run_as_printed(page: str, folder: Path) -> None:
     own = (folder / "my_agent.py").read_text(encoding="utf-8")
     prepare(ROOT / page, folder)
     (folder / "my_agent.py").write_text(own, encoding="utf-8")
-    shutil.copytree(folder / "cases" / "echo", folder / "mine" / "echo")
     for _, _, text in FENCE.findall((ROOT / page).read_text(encoding="utf-8")):
         if named := re.match(r"# (\w+\.py)\n", text):
             (folder / named[1]).write_text(own if named[1] == "my_agent.py" else text, encoding="utf-8")
