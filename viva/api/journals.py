@@ -13,6 +13,7 @@ from viva.errors import SetupError
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.writer import FILE
 from viva.statistics.summary import Figures
+from viva.suites.adaptive.decisions import AdaptiveDecision
 from viva.suites.resuming.stored_request import R, holds_request, refuse_other_request, request_to_resume
 
 
@@ -30,6 +31,8 @@ class SuiteResult:
     """Number of runs that were not started, were cut off, or were not judged because their conversation did not end."""
     reason: str | None = None
     """Why some runs were left out."""
+    decisions: tuple[AdaptiveDecision, ...] = ()
+    """What a suite with `until` decided: one for each agent, or one for both."""
     exit_code: int | None = None
     """What `viva suite` would end with (0: all gates passed), if `viva.suite` applied the gates of a `viva.yaml`."""
     failure: str = ""

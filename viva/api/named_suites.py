@@ -16,6 +16,8 @@ from viva.exam.options import Options
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.resources import DEFAULT_AGENT
 from viva.plugins.parameters import split_list
+from viva.suites.adaptive.decisions import exit_code as decided_code
+from viva.suites.adaptive.words import decision_lines
 
 if TYPE_CHECKING:
     from viva.cli.project.named_gates import NamedGates
@@ -27,7 +29,8 @@ KEYWORDS = {
     **{
         name: name
         for name in (
-            *("vary", "trials", "names", "tags", "sinks", "out", "evaluators", "threshold", "max_cost", "max_tokens"),
+            *("vary", "trials", "until", "margin", "max_runs", "names", "tags", "sinks", "out", "evaluators"),
+            *("threshold", "max_cost", "max_tokens"),
             *("engine", "ray_address", "ray_workers", *sorted(ALL)),
         )
     },
@@ -87,6 +90,9 @@ def _gated(gates: NamedGates, result: SuiteResult) -> SuiteResult:
 
     figures = gates.figures(lambda: read_records(result.folder, quick=True), result.figures)
     code, words = gates.result(figures)
+    if result.decisions and code == EXIT_DONE:
+        code = decided_code(result.decisions)
+        words = "" if code == EXIT_DONE else decision_lines(result.decisions, result.reason or "")[0]
     if result.left_out and code == EXIT_DONE:
         code, words = EXIT_NOT_SCORED, result.reason or ""
     return replace(result, figures=figures, exit_code=code, failure=words)

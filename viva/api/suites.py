@@ -24,8 +24,10 @@ from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
 from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
+from viva.statistics.adaptive.until import Until, parse_until
 from viva.statistics.summary import summarize
 from viva.suites import suite
+from viva.suites.adaptive.decisions import decisions_in
 from viva.suites.engine import Budget
 from viva.suites.engines import LOCAL, EngineChoice
 from viva.suites.request import FromFile, SuiteRequest
@@ -41,6 +43,8 @@ async def run_suite_async(
     *,
     vary: Mapping[str, Iterable[object]] | str | Iterable[str] = (),
     trials: Count = 1,
+    until: str | None = None,
+    margin: Share | None = None,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
@@ -51,6 +55,7 @@ async def run_suite_async(
     tags: str | Iterable[str] = (),
     max_cost: Amount | None = None,
     max_tokens: Count | None = None,
+    max_runs: Count | None = None,
     max_seconds: Amount | None = None,
     threshold: Share = 1.0,
     engine: str = LOCAL,
@@ -67,6 +72,8 @@ async def run_suite_async(
         vary: The values of settings of the agents, by name, as in `{"temperature": [0, 0.7]}`; or texts as `--vary`
             takes them. Each agent is tested with each combination.
         trials: Number of runs for each case and agent.
+        until: Add trials until a decision is made: `ci=HALF-WIDTH`, `compare` or `gate=SCORE`.
+        margin: With `until`: a difference in score that does not matter. Default: 0.05.
         evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
         sinks: They also receive completed runs; Viva closes them.
         subscribers: They are notified of starts, rounds and ends, and of the end of the suite.
@@ -77,6 +84,7 @@ async def run_suite_async(
         tags: Select cases with one of these tags.
         max_cost: Start no further run after this cost, in US dollars.
         max_tokens: Start no further run after this number of tokens.
+        max_runs: Start no further run once the journal has this many.
         max_seconds: Stop after this time.
         threshold: A run passes if the low bound of its score is at least this.
         engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
@@ -109,6 +117,7 @@ async def run_suite_async(
         agents=specs,
         vary=varied_texts(vary),
         trials=trials,
+        until=_until(until, margin),
         names=(names,) if isinstance(names, str) else tuple(names),
         tags=(tags,) if isinstance(tags, str) else tuple(tags),
         options=replace(asked, evaluators=evaluator_names),
@@ -121,11 +130,24 @@ async def run_suite_async(
         surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators), where),
         resumed=resumed,
         retry_errors=retry_errors,
-        budget=Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_seconds),
+        budget=Budget(max_cost=max_cost, max_tokens=max_tokens, max_runs=max_runs, max_seconds=max_seconds),
         given=made_cases,
     )
     figures = summarize(read_records(folder, quick=True), threshold)
-    return SuiteResult(folder=folder, figures=figures, ended=end.ended, left_out=end.left_out, reason=end.reason)
+    return SuiteResult(
+        folder=folder,
+        figures=figures,
+        ended=end.ended,
+        left_out=end.left_out,
+        reason=end.reason,
+        decisions=tuple(decisions_in(folder, request)),
+    )
+
+
+def _until(text: str | None, margin: float | None) -> Until | None:
+    if text is None and margin is not None:
+        raise SetupError("margin requires until='compare' or until='gate=SCORE'.")
+    return None if text is None else parse_until(text, margin)
 
 
 run_suite = blocking(run_suite_async)

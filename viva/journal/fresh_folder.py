@@ -15,7 +15,7 @@ SAID = ("round", "transcript", "insight", "run")
 JUDGED = ("insight", "run")
 """The kinds of events with what was judged."""
 MADE = frozenset(
-    {FILE, ".lock", "request.json", "last-words.txt", "cases", "files", "images", "texts", "workspaces"},
+    {FILE, ".lock", "request.json", "last-words.txt", "batches", "cases", "files", "images", "texts", "workspaces"},
 )
 """What Viva itself puts into a journal's folder, which may also be a folder of the user's own (`--out build`)."""
 

@@ -18,6 +18,9 @@ from viva.regular_files import open_plain
 _FORM = rb"(?:images\\?/[0-9a-f]{64}\.(?:png|jpeg|gif|webp)|texts\\?/[0-9a-f]{64}\.(?:txt|json))"
 _BY_CONTENT = re.compile(_FORM.replace(rb"\\?", b"").decode() + r"|files/[0-9a-f]{64}\.bin")
 _CASE = re.compile(r"cases/[0-9a-f]{64}\.json")
+_BATCH = re.compile(r"batches/[0-9]{4}\.json")
+MOST_BATCHES = 9999
+"""Maximum number of batches of an adaptive suite."""
 _BESIDE = frozenset({"request.json", "suite.json", "sources.json"})
 MOST_BYTES = 256 * 1024 * 1024
 """Maximum size of one file; a longer file is not read."""
@@ -47,6 +50,11 @@ def case_name(digest: str) -> str:
     return name
 
 
+def batch_name(number: int) -> str:
+    """Return the name of the file of a batch, which are counted from 1."""
+    return f"batches/{number:04}.json"
+
+
 def may_be_written(name: str, content: bytes) -> bool:
     """Return whether a journal may hold this content under this name, which must match the content."""
     if is_kept_name(name):
@@ -69,7 +77,7 @@ def read_kept(folder: Path, name: str) -> bytes | None:
 
     Names of other forms, links, and files that are not regular are not read.
     """
-    if not (is_kept_name(name) or name in _BESIDE or _CASE.fullmatch(name)):
+    if not (is_kept_name(name) or name in _BESIDE or _CASE.fullmatch(name) or _BATCH.fullmatch(name)):
         return None
     *parents, file = name.split("/")
     most = MOST_BYTES if is_kept_name(name) else MOST_JSON

@@ -55,10 +55,10 @@ _OF: Mapping[OptionForm, str] = {
     OptionForm.CLUSTER: "engine ray_address",
     OptionForm.PLAIN: (
         "agent_memory_mb as_json attempts check_memory_mb check_seconds concurrency corrected evaluator_seconds "
-        "fail_under isolate judge level max_cost max_drop max_examiner_faults max_output_tokens max_rounds max_time "
-        "max_tokens model_calls model_seconds names no_exchange no_states permissions personas pre_command_seconds "
-        "prices quiet ray_workers reply_seconds run_seconds sandbox_fresh sandboxes screenshots strategies tags "
-        "threshold trials votes where"
+        "fail_under isolate judge level margin max_cost max_drop max_examiner_faults max_output_tokens max_rounds "
+        "max_runs max_time max_tokens model_calls model_seconds names no_exchange no_states permissions personas "
+        "pre_command_seconds prices quiet ray_workers reply_seconds run_seconds sandbox_fresh sandboxes screenshots "
+        "strategies tags threshold trials until votes where"
     ),
 }
 FORMS: Mapping[str, OptionForm] = {name: form for form, names in _OF.items() for name in names.split()}

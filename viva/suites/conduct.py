@@ -54,6 +54,10 @@ class Display(Protocol):
         """
         ...
 
+    def grow(self, runs: int) -> None:
+        """Show that there are further runs to do, which depend on the results of earlier ones."""
+        ...
+
 
 class Silence:
     """A display that shows nothing."""
@@ -70,6 +74,9 @@ class Silence:
     def begin(self, total: int, done_before: int) -> contextlib.AbstractContextManager[object]:
         """Show nothing."""
         return contextlib.nullcontext()
+
+    def grow(self, runs: int) -> None:
+        """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,8 @@ async def conduct(
         subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
         running.push_async_callback(subscribers.on_closed)
         engine.notify(subscribers.note)
+        if budget is not None and budget.max_runs is not None:
+            budget = replace(budget, max_runs=max(0, budget.max_runs - work.done_before))
         may_begin = Pauses(folder, display.note).wait
         return await run_jobs(doer, work.jobs(journal.folder), options.concurrency, subscribers, budget, may_begin)
 

@@ -24,6 +24,8 @@ class Budget:
     max_cost: float | None = None
     """US dollars for all roles together. Runs in progress are completed, so the total can be somewhat higher."""
     max_tokens: int | None = None
+    max_runs: int | None = None
+    """Runs that are conducted or judged. For a suite that is resumed, those that had ended are subtracted."""
     max_seconds: float | None = None
     """Wall-clock seconds; runs in progress are cancelled, and can be resumed."""
 
@@ -57,6 +59,19 @@ class Doer(Protocol):
             JournalError: the journal cannot be written; the suite can be resumed.
             asyncio.CancelledError: the job was stopped.
         """
+        ...
+
+
+@runtime_checkable
+class Supply(Protocol):
+    """Jobs that depend on the results of earlier ones, so that a worker may have to wait for the next one."""
+
+    async def ready(self) -> None:
+        """Wait until a job can be drawn, or none will come."""
+        ...
+
+    def settled(self, *, ended: bool) -> None:
+        """Note that a job that was drawn has ended, or was left out."""
         ...
 
 
@@ -167,21 +182,28 @@ async def run_jobs(
     end, spent = SuiteEnd(), NO_USAGE
     adaptive = jobs if isinstance(jobs, AdaptiveJobs) else None
     left: Iterator[Job] = iter(()) if isinstance(jobs, AdaptiveJobs) else iter(jobs)
+    supply = left if isinstance(left, Supply) else None
+    begun = 0
 
     async def work() -> None:
-        nonlocal spent
+        nonlocal spent, begun
         while True:
             if may_begin is not None:
                 await may_begin()
+            if supply is not None:
+                await supply.ready()
             if (job := next(left, None) if adaptive is None else await adaptive.draw()) is None:
                 return
-            reason = over_budget(budget, spent) or doer.why_not(job)
+            reason = over_budget(budget, spent, begun) or doer.why_not(job)
             if reason is not None:
                 end.reason = reason
                 end.left_out += 1
+                if supply is not None:
+                    supply.settled(ended=False)
                 if adaptive is not None:
                     adaptive.refuse()
                 continue
+            begun += 1
             try:
                 done = await doer.do(job, subscribers)
             except asyncio.CancelledError:
@@ -189,6 +211,8 @@ async def run_jobs(
                 raise
             spent += done.spent
             end.ended += 1
+            if supply is not None:
+                supply.settled(ended=True)
 
     workers: list[asyncio.Future[None]] = []
     try:
@@ -213,8 +237,10 @@ async def run_jobs(
     return end
 
 
-def over_budget(budget: Budget, spent: Usage) -> str | None:
+def over_budget(budget: Budget, spent: Usage, begun: int = 0) -> str | None:
     """Return why no further run may start, in words; None if one may."""
+    if budget.max_runs is not None and begun >= budget.max_runs:
+        return "--max-runs is reached"
     if budget.max_tokens is not None and spent.tokens >= budget.max_tokens:
         return f"--max-tokens of {budget.max_tokens:,} is used up"
     if budget.max_cost is None:

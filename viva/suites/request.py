@@ -18,6 +18,7 @@ from viva.journal.reader import read_runs
 from viva.journal.writer import FILE as JOURNAL_FILE
 from viva.journal.writer import raw_lines
 from viva.records.text import counted
+from viva.statistics.adaptive.until import Until
 from viva.statistics.bisection.plan import BisectionPlan
 
 Command = Literal["run", "suite", "judge", "replay", "trace", "bisect"]
@@ -72,6 +73,8 @@ class SuiteRequest(Request):
     vary: tuple[str, ...] = ()
     """Settings of the agents that are varied, as `--vary` takes them."""
     trials: int = 1
+    until: Until | None = None
+    """The decision at which the suite ends; None for a fixed number of trials."""
     names: tuple[str, ...] = ()
     """Shell patterns; a case is included if its name matches one. Empty means all."""
     tags: tuple[str, ...] = ()
@@ -96,7 +99,7 @@ class SuiteRequest(Request):
             for path, full in zip(self.paths, joined, strict=True)
         ]
         return {
-            "cases": paths, "agents": self.agents, "vary": self.vary, "trials": self.trials,
+            "cases": paths, "agents": self.agents, "vary": self.vary, "trials": self.trials, "until": self.until,
             "names": self.names, "tags": self.tags,
             "filters": self.only_by,
         }  # fmt: skip

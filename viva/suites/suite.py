@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,6 +18,9 @@ from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.writer import FILE, Damage
 from viva.records.wording import counted
+from viva.suites.adaptive.batches import StoredBatch, read_batches, write_batch
+from viva.suites.adaptive.runs import AdaptiveRuns
+from viva.suites.adaptive.supply import BatchedJobs
 from viva.suites.at_work.requeueing import GrowingJobs
 from viva.suites.conduct import Display, Surroundings, Work, conduct
 from viva.suites.engine import Budget, SuiteEnd
@@ -70,25 +74,45 @@ async def run_suite(
         cases = [case for case in cases if case.name in wanted]
     if resumed:
         check_unchanged(request, cases)
+    adaptive = None if request.until is None else AdaptiveRuns(request, cases, budget.max_runs)
     gates.check_baseline({spec: [case.name for case in cases] for spec in specs_of(request)})
 
     def prepare() -> Work:
         states = _states(folder, around.display) if resumed else {}
+        batches = [] if adaptive is None else (read_batches(folder) if resumed else []) or [adaptive.plan.first()]
+        runs = (
+            planned_runs(request, cases)
+            if adaptive is None
+            else chain.from_iterable(adaptive.of(batch) for batch in batches)
+        )
         doing = [
             (
                 _with_past(header, states.get(header.id)),
                 case,
                 next_step(states.get(header.id), fresh=fresh, retry_errors=retry_errors),
             )
-            for header, case in planned_runs(request, cases)
+            for header, case in runs
         ]
         if not request.agents:
             around.display.note("no --agent given: examining the bundled careful agent")
         kept = kept_digests((states.get(header.id), step.step) for header, _, step in doing)
-        work = _work(request, folder, cases, doing, needs_prices=budget.max_cost is not None, is_new=not states)
-        return replace(work, order=replace(work.order, digests=kept, gated=gates.evaluators))
+        work = _work(
+            request,
+            folder,
+            cases,
+            doing,
+            needs_prices=budget.max_cost is not None,
+            is_new=not states or adaptive is not None,
+        )
+        work = replace(work, order=replace(work.order, digests=kept, gated=gates.evaluators))
+        if adaptive is None:
+            return work
+        return replace(work, jobs=partial(_adaptive_jobs, adaptive, batches[0], doing, around.display))
 
-    return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
+    end = await conduct(folder, prepare, around, resumed=resumed, budget=budget)
+    if adaptive is not None and end.reason is None:
+        end.reason = adaptive.plan.why or None
+    return end
 
 
 def holds_single_runs(folder: Path, case: Case) -> bool:
@@ -142,6 +166,27 @@ def _work(
         done_before=counts[ResumeStep.SKIP],
         announce=_announcement(folder, counts) if request.command == "suite" else "",
     )
+
+
+def _adaptive_jobs(
+    adaptive: AdaptiveRuns,
+    first: StoredBatch,
+    doing: list[tuple[RunHeader, Case, NextStep]],
+    display: Display,
+    folder: Path,
+) -> BatchedJobs:
+    """Return the jobs of the batches that are stored, and then those of further ones."""
+    write_batch(folder, 1, first)
+    planned = {header.id: (header, case) for header, case, _ in doing}
+    again = partial(_job_again, planned)
+
+    def more(batch: StoredBatch) -> Iterator[Job]:
+        added = [(header, case, next_step(None)) for header, case in adaptive.of(batch)]
+        planned.update({header.id: (header, case) for header, case, _ in added})
+        display.grow(len(added))
+        return GrowingJobs(_jobs(added, folder), folder, again)
+
+    return BatchedJobs(adaptive.plan, folder, GrowingJobs(_jobs(doing, folder), folder, again), more, display.announce)
 
 
 def _with_past(header: RunHeader, state: RunState | None) -> RunHeader:

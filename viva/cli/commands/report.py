@@ -131,12 +131,15 @@ def command(
 
 def _parts(folders: Sequence[Path]) -> Iterator[str]:
     """Yield a line for each journal that holds only a part of a suite, which would otherwise look like the whole."""
+    from viva.suites.adaptive.words import lines_about
     from viva.suites.resuming.stored_request import part_words
 
     several = len(folders) > 1
     for folder in dict.fromkeys(folders):
         if words := part_words(folder):
             yield f"{one_line(str(folder), 300)}: {words}" if several else words
+        for line in lines_about(folder):
+            yield f"{one_line(str(folder), 300)}: {line}" if several else line
 
 
 def _tell_caveats(subject: Journals) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,7 +52,11 @@ from viva.reports.console.suite import figures_plain, suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
+from viva.statistics.adaptive.until import FORMS as DECISIONS
+from viva.statistics.adaptive.until import MARGIN, parse_until
 from viva.statistics.summary import Figures, summarize
+from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in, exit_code
+from viva.suites.adaptive.words import decision_lines
 from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
@@ -89,6 +93,17 @@ from viva.suites.suite import run_suite
     show_default=True,
     help="Number of runs of each case with each agent.",
 )
+@click.option(
+    "--until",
+    metavar="DECISION",
+    help=f"Add trials until a decision is made, instead of --trials: {DECISIONS}.",
+)
+@click.option(
+    "--margin",
+    type=NumberRange(0, 1, min_open=True),
+    metavar="SCORE",
+    help=f"With --until: a difference in score that does not matter. [default: {MARGIN}]",
+)
 @concurrency_option
 @engine_options
 @click.option(
@@ -119,6 +134,12 @@ from viva.suites.suite import run_suite
     type=click.IntRange(1),
     metavar="TOKENS",
     help="Start no further run once this many tokens have been used.",
+)
+@call_option(
+    "--max-runs",
+    type=click.IntRange(1),
+    metavar="RUNS",
+    help="Start no further run once the journal has this many.",
 )
 @call_option(
     "--max-time",
@@ -154,6 +175,7 @@ def command(
     out: Path | None,
     max_cost: float | None,
     max_tokens: int | None,
+    max_runs: int | None,
     max_time: float | None,
     threshold: float,
     sinks: tuple[str, ...],
@@ -200,7 +222,8 @@ def command(
     display = ConsoleDisplay(console, show=not (as_json or quiet))
     # Before standard output is redirected: a sink may write there.
     around = Surroundings(display, make_sinks(sinks), engine=engine)
-    budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_time)
+    _check_until(request, {"--fail-under": fail_under, "--max-drop": max_drop, "--corrected": corrected})
+    budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_runs=max_runs, max_seconds=max_time)
     resumed = resume is not None
     again = resume_command("suite", folder)
     try:
@@ -216,7 +239,8 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute, quick=True), threshold, measured=measured)
-    _report(folder, end, figures, request.part_words, as_json=as_json, quiet=quiet)
+    decisions = decisions_in(absolute, request)
+    _report(folder, end, figures, request.part_words, decisions, as_json=as_json, quiet=quiet)
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
@@ -225,6 +249,8 @@ def command(
     )
     if words:
         click.echo(words, err=True)
+    if request.until is not None and code == EXIT_DONE:
+        code = exit_code(decisions)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 
@@ -240,6 +266,16 @@ def _check(
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva suite: --baseline and --max-drop require each other.")
+
+
+def _check_until(request: SuiteRequest, others: Mapping[str, object]) -> None:
+    """Check that nothing else decides about an adaptive suite."""
+    given = [flag for flag, value in others.items() if value]
+    if request.until is not None and given:
+        fail(
+            f"viva suite: --until and {' and '.join(given)} exclude each other: the number of trials depends on "
+            "results, so that only the decision itself is valid. --until gate=SCORE is a gate."
+        )
 
 
 def _watched(context: click.Context) -> WatchedCommand:
@@ -263,7 +299,10 @@ def _new(
     chosen = {name: given[name] for name in ("agents", "vary", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
     taken = taken_from_file()
-    request = SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, **chosen)
+    until = None if given["until"] is None else parse_until(given["until"], given["margin"])
+    if until is None and given["margin"] is not None:
+        fail("viva suite: --margin requires --until compare or --until gate=SCORE.")
+    request = SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, until=until, **chosen)
     try:
         narrowed = narrow(request, threshold, given["where"], given["failed_in"], given["changed_since"])
     except NothingChosen as nothing:
@@ -273,17 +312,30 @@ def _new(
     return folder, narrowed.request
 
 
-def _report(folder: Path, end: SuiteEnd, figures: Figures, part: str, *, as_json: bool, quiet: bool) -> None:
+def _report(
+    folder: Path,
+    end: SuiteEnd,
+    figures: Figures,
+    part: str,
+    decisions: Sequence[AdaptiveDecision],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     if part and not as_json:
         click.echo(printable(part), err=quiet)
+    if decisions and not as_json:
+        click.echo("\n".join(printable(line) for line in decision_lines(decisions, end.reason or "")))
     if as_json:
-        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason, **({"part": part} if part else {})}
+        facts: dict[str, object] = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
+        facts |= {"part": part} if part else {}
+        facts |= {"decisions": [each.plain() for each in decisions]} if decisions else {}
         click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))
-    elif quiet:
+    elif quiet and not decisions:
         several = len(figures.agents) > 1
         for group in figures.agents if several else (figures.suite,):
             whose = f"{one_line(group.name, 200)}: " if several else ""
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
             click.echo(f"{whose}{counted(group.runs, 'run')}, mean score {mean}")
-    else:
+    elif not quiet:
         print_whole(Console(), suite_report(figures, folder, again="viva suite"))

@@ -79,6 +79,10 @@ class ConsoleDisplay:
         finally:
             self._live = None
 
+    def grow(self, runs: int) -> None:
+        """Show that there are further runs to do."""
+        self.progress.total += runs
+
     async def on_start(self, run: RunHeader) -> None:
         """Note that a run started, or started again."""
         self.progress.start(run)

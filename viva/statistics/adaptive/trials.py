@@ -14,7 +14,9 @@ from viva.statistics.adaptive.until import Aim, Until
 FIRST_RUNS = 24
 """Minimum number of runs of each agent in the first batch: fewer say little about how scores vary."""
 GROWTH = 1.6
-"""Of the information from look to look."""
+"""Of the information from batch to batch, at most, if something may be decided after each."""
+FASTEST = 2.5
+"""The same if only the width counts: a first guess of how scores vary may be far too high, and so would the runs be."""
 BEYOND = 1.1
 """Information that is aimed at, relative to what is needed: what is seen can be a little less."""
 
@@ -34,7 +36,7 @@ def next_batch(until: Until, strata: Strata, seen: BatchEvidence) -> list[int]:
         return [1] * len(strata.weights)  # the variance between cases says nothing about where trials are needed
     needed, now = until.information, seen.information
     if until.aim is Aim.CI:
-        aimed = max(needed * BEYOND, now * 1.1) if now < needed else now * 1.3
+        aimed = min(needed * BEYOND, now * FASTEST) if now < needed else now * 1.3
     else:
         aimed = min(needed * BEYOND, max(now * GROWTH, now + needed / 10))
     shares = [abs(weight) * math.sqrt(spread) for weight, spread in zip(strata.weights, seen.spread, strict=True)]

@@ -23,6 +23,7 @@ from viva.records.run_record import RunRecord, as_earned
 from viva.records.text import exact_line
 from viva.records.verdict import Label
 from viva.regular_files import open_plain
+from viva.suites.adaptive.batches import planned_number
 from viva.suites.at_work.pausing import is_paused
 from viva.suites.request import Request
 from viva.suites.resuming.stored_request import load_request
@@ -135,7 +136,7 @@ class StatusReader:
             self._before = len(self._ended)
         standing = [each for name, each in self._ended.items() if name not in self._again]
         ended = len(standing)
-        planned = 0 if request is None else request.planned
+        planned = 0 if request is None else planned_number(self.folder) or request.planned
         planned = max(planned, len(self._ended.keys() | self._open.keys())) if planned else 0
         rate = None if process is None else self._rate(request)
         left = max(0, planned - ended)
