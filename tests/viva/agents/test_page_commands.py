@@ -55,6 +55,8 @@ SERVERS_OF_A_CASE = {
     "openai-agents.md": "my_mcp_agent.py:make_agent",
     "pydantic-ai.md": "my_mcp_agent.py:make_agent",
 }
+BOTH_KINDS = ("langgraph.md", "pydantic-ai.md")
+"""A graph and an agent that have the servers of a case; the soak tries all frameworks, and imports each anew."""
 CAREFUL = (ROOT / "examples" / "agents" / "careful.py").read_text(encoding="utf-8")
 
 
@@ -170,6 +172,7 @@ def test_a2a(reader: Reader) -> None:
     assert "15/15" in printed
 
 
+@pytest.mark.soak  # three exams by OpenCode; tests/adapters/connectors/acp/test_coding_agents.py lets it take one
 def test_coding_agents(reader: Reader, model: ModelServer) -> None:
     reader.paths.append(str(program_of("opencode", "opencode").parent))
     reader.copy_examples()
@@ -205,7 +208,10 @@ def test_the_page_of_a_framework(reader: Reader, page: str) -> None:
     assert "1/1" in reader.type(*typed(page))
 
 
-@pytest.mark.parametrize("page", SERVERS_OF_A_CASE)
+@pytest.mark.parametrize(
+    "page",
+    [page if page in BOTH_KINDS else pytest.param(page, marks=pytest.mark.soak) for page in SERVERS_OF_A_CASE],
+)
 def test_an_agent_of_a_framework_uses_the_servers_of_a_case(reader: Reader, model: ModelServer, page: str) -> None:
     model.parts["gpt-5-mini"] = clerk
     reader.link("path/to/venv", folder_of(FRAMEWORKS[page]))
