@@ -75,7 +75,7 @@ class MissGroups:
         if record.error or score_of(record) is None:
             return
         seen = set()
-        for miss in _misses(record):
+        for miss in misses_of(record):
             key = miss.words[: WORDS + 1], miss.label[:WORDS]
             if key in seen:
                 continue
@@ -128,7 +128,7 @@ def has_miss(record: RunRecord, group: MissGroup) -> bool:
     return any(
         (one_line(miss.words[: WORDS + 1], WORDS), one_line(miss.label[:WORDS], 40)) == (group.words, group.label)
         and _NUMBER.sub("0", exact_line(miss.reason[: WORDS + 1], WORDS)) == reason
-        for miss in _misses(record)
+        for miss in misses_of(record)
     )
 
 
@@ -159,7 +159,7 @@ class _Kind:
             return None
         return reason.words, self.which, self.runs, reason.runs
 
-    def add(self, record: RunRecord, miss: _Miss) -> None:
+    def add(self, record: RunRecord, miss: Miss) -> None:
         self.runs += 1
         self.which += hash((record.id, record.subject, record.agent, record.trial))
         self.cases.add(record.subject)
@@ -174,20 +174,22 @@ class _Kind:
         self.reasons[key].runs += 1
 
 
-class _Miss(NamedTuple):
+class Miss(NamedTuple):
+    """What lowered a run's score, or is still open; hostile text."""
+
     words: str
     label: str
     reason: str
     evidence: tuple[Evidence, ...] = ()
 
 
-def _misses(record: RunRecord) -> Iterator[_Miss]:
+def misses_of(record: RunRecord) -> Iterator[Miss]:
     """Yield everything that lowered a run's score, or is still open."""
     main = primary_insight(record)
     if main is None:
         return
     if not main.verdicts and main.score is not None and main.score < 1:
-        yield _Miss(main.evaluator, main.label, main.summary)
+        yield Miss(main.evaluator, main.label, main.summary)
     for verdict in islice(main.verdicts, MOST_VERDICTS):
         if (verdict.score is None or verdict.score < 1) and verdict.label != SKIPPED:
-            yield _Miss(verdict.statement or verdict.criterion, verdict.label, verdict.reason, verdict.evidence)
+            yield Miss(verdict.statement or verdict.criterion, verdict.label, verdict.reason, verdict.evidence)

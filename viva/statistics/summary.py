@@ -11,6 +11,7 @@ from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
+from viva.statistics.causes.tally import Cause, CauseTally
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.corrected.elsewhere import MeasuredJudge, MeasuredTallies
 from viva.statistics.corrected.figures import CorrectedScore, CorrectedTallies
@@ -35,6 +36,7 @@ MOST_ERROR_GROUPS = 100
 MOST_CONDITIONS = 1_000
 """Settings whose words are remembered."""
 MOST_MISS_GROUPS = 100
+MOST_CAUSES = 50
 """Kinds of misses that are kept of a suite."""
 
 
@@ -77,6 +79,8 @@ class Figures:
     runs first."""
     misses_all: int = 0
     """Number of distinct misses."""
+    causes: tuple[Cause, ...] = ()
+    """What went wrong alike in several points or cases, at most `MOST_CAUSES`; those of most runs first."""
     evaluator: str | None = None
     """The evaluator whose scores the groups use; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
@@ -119,7 +123,17 @@ class Figures:
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped", "requeued", "own_thresholds")
+        optional = (
+            "hit_layers",
+            "variants",
+            "missing",
+            "corrected",
+            "votes",
+            "skipped",
+            "requeued",
+            "own_thresholds",
+            "causes",
+        )
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
@@ -148,7 +162,7 @@ def summarize(
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing, votes, hits, skipped = MissingTallies(evaluator, absent), VoteTallies(), HitTallies(), SkippedGroups()
-    requeued = RequeuedGroups()
+    requeued, causes = RequeuedGroups(), CauseTally()
     corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
     watching = (
         errors,
@@ -164,6 +178,7 @@ def summarize(
         hits,
         skipped,
         requeued,
+        causes,
     )
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
@@ -186,6 +201,7 @@ def summarize(
         troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
         misses=tuple(misses.commonest(MOST_MISS_GROUPS)),
         misses_all=misses.kinds,
+        causes=causes.causes(MOST_CAUSES),
         evaluator=evaluator,
         evaluators=tuple(tallies.overall()),
         evaluator_agents=tuple(tallies.by_agent()),

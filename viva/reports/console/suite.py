@@ -17,7 +17,7 @@ from viva.records.run_record import Outcome
 from viva.records.text import one_line
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.variants import variant_parts
-from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
+from viva.reports.console.whys import Locate, cause_lines, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.reliability.hit_words import hit_lines
@@ -69,6 +69,7 @@ def suite_report(
     find = locate or (lambda _: journal)
     parts.extend(error_lines(figures, find))
     parts.extend(miss_lines(figures, find, labels))
+    parts.extend(cause_lines(figures, labels))
     if not joined:
         parts.extend(next_lines(figures, journal, again))
     return Stack(*parts)

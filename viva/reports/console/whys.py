@@ -13,6 +13,7 @@ from rich.text import Text
 from viva.records.run_record import Outcome
 from viva.records.text import one_line, printable
 from viva.records.wording import counted
+from viva.reports.console.cause_words import HEADING, MOST_CAUSES_SHOWN, cause_words
 from viva.statistics.error_groups import ErrorGroup
 from viva.statistics.misses import MOST_REASONS, MissGroup
 from viva.statistics.summary import Figures
@@ -71,6 +72,23 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
         yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
     if figures.misses_all > MOST_MISS_GROUPS:
         yield Text(f"… {counted(figures.misses_all - MOST_MISS_GROUPS, 'more kind')} of misses", style="dim")
+
+
+def cause_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[RenderableType]:
+    """Yield the causes that join different points.
+
+    Args:
+        figures: The statistics.
+        labels: The short name of each agent.
+    """
+    if figures.causes:
+        yield Text()
+        yield Text(HEADING, style="bold")
+    for cause in figures.causes[:MOST_CAUSES_SHOWN]:
+        words = cause_words(cause, labels)
+        line = Text(f"{words.runs}: {words.words}", overflow="fold")
+        line.append(f" ({words.where}; as in {words.run}; id {words.id})", style="dim")
+        yield line
 
 
 def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.wording import counted
+from viva.reports.console.cause_words import HEADING, cause_words
 from viva.reports.console.whys import reasons_words, where_words
 from viva.reports.facts import Standing, further_insights, headline, standing
 from viva.reports.markdown.bounded_text import BoundedText
@@ -23,6 +24,9 @@ FEWEST_WHYS = 6
 MOST_ERRORS = 5
 """Maximum number of errors that are listed before the misses."""
 MOST_INSIGHTS = 8
+MOST_CAUSES_LISTED = 3
+MOST_CAUSE = 80
+"""Maximum number of characters of a cause."""
 
 
 class _Size(NamedTuple):
@@ -62,6 +66,20 @@ def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], insigh
             f"\nLeft out here: {counted(kinds - shown, 'more kind')} of errors and misses; "
             "<code>viva report --format html</code> shows all.\n"
         )
+    _add_causes(page, figures, labels)
+
+
+def _add_causes(page: BoundedText, figures: Figures, labels: dict[str, str]) -> None:
+    """Add the first causes, as far as there is room: the misses that they join come first."""
+    lines = []
+    for cause in figures.causes[:MOST_CAUSES_LISTED]:
+        words = cause_words(cause, labels, MOST_CAUSE)
+        lines.append(
+            f"* {words.runs}: {inert(words.words)} ({inert(words.where)}), as in <code>{inert(words.run, 80)}</code>, "
+            f"id <code>{words.id}</code>\n"
+        )
+    if lines and page.size + sum(len(line.encode()) for line in lines) <= SCREEN_BYTES:
+        page.add("".join((f"\n### {HEADING}\n\n", *lines)))
 
 
 def _error(group: ErrorGroup) -> str:

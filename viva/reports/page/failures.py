@@ -141,7 +141,7 @@ def _failures(record: RunRecord, standing: Standing) -> Iterator[tuple[str, tupl
             yield miss.statement, (miss.statement, miss.label, miss.reason)
 
 
-class Miss(NamedTuple):
+class MissedPoint(NamedTuple):
     """What lowered a run's score, or is still open."""
 
     statement: str
@@ -152,13 +152,13 @@ class Miss(NamedTuple):
     """The reason as the judge gave it: hostile text."""
 
 
-def misses(record: RunRecord) -> list[Miss]:
+def misses(record: RunRecord) -> list[MissedPoint]:
     """Return what the primary evaluator found missing; what it did not judge is not missing."""
     main = primary_insight(record)
     if main is not None and not main.verdicts and main.score is not None and main.score < 1:
-        return [Miss(_words(main.evaluator), "", main.summary)]
+        return [MissedPoint(_words(main.evaluator), "", main.summary)]
     return [
-        Miss(
+        MissedPoint(
             one_line(verdict.statement, 300) or _words(verdict.criterion),
             one_line(verdict.label, 30) if verdict.score is None else "",
             verdict.reason,

@@ -1,0 +1,1 @@
+"""Groups misses by what went wrong, across cases, agents and wordings."""
