@@ -152,7 +152,7 @@ def test_parameters_besides_the_options_get_one_answer_from_all_commands_and_fro
             name for name, each in inspect.signature(function).parameters.items() if each.kind is each.KEYWORD_ONLY
         }
         kept = {name for name in python & answers.keys() if answers[name] == {False}}
-        assert kept <= {"trials", "vary", "names", "tags", "evaluators", "out", "rubric"}
+        assert kept <= {"trials", "until", "margin", "vary", "names", "tags", "evaluators", "out", "rubric"}
         assert {"engine", "retry_errors", "sinks"} <= python - kept
 
 

@@ -13,7 +13,7 @@ export class Beside {
     this.parts = runParts(main); // eslint-disable-line no-undef
     this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decodeURIComponent);
     const of = (state.query.of || "").split(",");
-    this.journals = this.ids.map((_, place) => (/^\d{1,4}$/.test(of[place] || "") ? Number(of[place]) : state.journal)); // of two journals
+    this.journals = this.ids.map((_, place) => (/^\d{1,4}$/.test(of[place] || "") ? Number(of[place]) : state.journal));
     this.shown = STEP;
     this.table = el("div", { class: "beside", style: null });
     this.table.classList.add("of" + this.ids.length);

@@ -54,7 +54,7 @@ export class Grid {
       found.varied && journals.length ? el("details", { class: "facts", open: several.length > 0 }, el("summary", {}, "Other journals beside this one"), this.choice(journals.map((each) => [String(each.n), each.name]), several, "Journals",
         (chosen) => change({ with: chosen.join(","), by: chosen.length && !by ? "agent,journal" : by }))) : null];
     const key = JSON.stringify([columns, journals.map((each) => each.name)]);
-    if (key !== this.choices) this.forms.replaceChildren(...forms.filter(Boolean)); // a reader may be about to choose
+    if (key !== this.choices) this.forms.replaceChildren(...forms.filter(Boolean));
     this.choices = key;
     this.holder.replaceChildren(el("div", { class: "scroll" }, el("table", { class: "grid" },
       el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.agents.map((agent) => el("th", { dir: "auto" }, agent)))),

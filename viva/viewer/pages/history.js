@@ -1,4 +1,4 @@
-// How cases and agents developed over journals and versions; each trend leads to its runs.
+// How cases and agents developed over journals and versions.
 
 import { ask } from "./api.js";
 import { address, go } from "./address.js";
@@ -46,7 +46,7 @@ export class History {
     this.holder.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   }
 
-  // Means from 0 to 1; a line stands where a new version begins.
+  // A line stands where a new version begins.
   spark({ points, direction }) {
     const x = (place) => (points.length > 1 ? 3 + (place * 122) / (points.length - 1) : 64);
     const y = (mean) => 29 - mean * 26;

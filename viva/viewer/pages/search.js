@@ -40,7 +40,7 @@ export class Search {
     for (const journal of journals) {
       for (let first = 0; first !== null && runs < MOST;) {
         const found = await ask(`${journal.n}/search`, { words, where, first });
-        if (turn !== this.turn) return; // the reader has typed on
+        if (turn !== this.turn) return;
         for (const each of found.found) this.list.append(this.runOf(journal, each));
         runs += found.found.length;
         first = found.next;
