@@ -74,6 +74,23 @@ def suite(place: Desk, nodes: RayNodes, *more: str | int) -> list[str | Path | f
     return ["suite", "exam", "--agent", "agent.py:Agent", "--sandbox", "process", *where, "--out", "j", *more]
 
 
+def test_an_adaptive_suite_decides_the_same_on_a_cluster_and_here(place: Desk, cluster: RayNodes) -> None:
+    for name, said in (("yes", "yes"), ("no", "no")):
+        check = {"score_point": "It says yes.", "weight": 1, "check": {"contains": "yes"}}
+        place.case(name, script=[said], scoring_points=[check])
+    base = ("suite", "yes", "no", "--agent", "agent.py:Agent", "--until", "gate=0.3", "--margin", "0.2", "--json")
+    on_ray = (*base, "--engine", "ray", "--ray-address", cluster.address)
+    far, near = (
+        json.loads(place.viva(*words, "--out", out, expect=0).stdout)
+        for words, out in ((on_ray, "far"), (base, "near"))
+    )
+    assert far["decisions"] == near["decisions"]
+    assert far["decisions"][0]["batches"] > 1
+    assert {read.name for read in (place.folder / "far" / "batches").iterdir()} == {
+        read.name for read in (place.folder / "near" / "batches").iterdir()
+    }
+
+
 def test_a_key_is_used_on_the_nodes_and_never_travels(place: Desk, cluster: RayNodes) -> None:
     place.case(script=["tell"], scoring_points=[point(None, "The sum should be 3.")])
     done = in_this_process(*suite(place, cluster, "--judge-model", f"openai:{MODEL}", "--quiet"), cwd=place.folder)
