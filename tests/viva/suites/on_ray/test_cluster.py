@@ -28,6 +28,7 @@ from tests.viva.suites.conftest import MODEL, SECRET
 from tests.viva.viva_command import clean_environment, in_this_process, start
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import scan
+from viva.suites.adaptive.batches import read_batches
 from viva.suites.on_ray import cluster as connection
 
 AGENT = """
@@ -78,7 +79,7 @@ def test_an_adaptive_suite_decides_the_same_on_a_cluster_and_here(place: Desk, c
     for name, said in (("yes", "yes"), ("no", "no")):
         check = {"score_point": "It says yes.", "weight": 1, "check": {"contains": "yes"}}
         place.case(name, script=[said], scoring_points=[check])
-    base = ("suite", "yes", "no", "--agent", "agent.py:Agent", "--until", "gate=0.3", "--margin", "0.2", "--json")
+    base = ("suite", "yes", "no", "--agent", "agent.py:Agent", "--until", "ci=0.04", "--json")
     on_ray = (*base, "--engine", "ray", "--ray-address", cluster.address)
     far, near = (
         json.loads(place.viva(*words, "--out", out, expect=0).stdout)
@@ -86,9 +87,7 @@ def test_an_adaptive_suite_decides_the_same_on_a_cluster_and_here(place: Desk, c
     )
     assert far["decisions"] == near["decisions"]
     assert far["decisions"][0]["batches"] > 1
-    assert {read.name for read in (place.folder / "far" / "batches").iterdir()} == {
-        read.name for read in (place.folder / "near" / "batches").iterdir()
-    }
+    assert read_batches(place.folder / "far") == read_batches(place.folder / "near")
 
 
 def test_a_key_is_used_on_the_nodes_and_never_travels(place: Desk, cluster: RayNodes) -> None:
