@@ -101,6 +101,7 @@ async def bisect(
             total = max(0, _usual(request.plan) - done)
             return Work(request=asked, order=order, jobs=lambda _: jobs, total=total, done_before=done)
 
+        around = replace(around, subscribers=(jobs, *around.subscribers))
         return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
 
 
