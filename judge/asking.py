@@ -11,6 +11,7 @@ from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
 from viva.judge.exchange.log import Topic, note_exchange
+from viva.models.cache.scope import noted_answers
 from viva.models.marks import new_mark
 from viva.models.model import Completion, Model, ModelMessage, PictureFile
 from viva.records.fault import Fault
@@ -96,6 +97,15 @@ class Conversation(Generic[A]):
         Raises:
             SharedSetupError: the model cannot be used at all.
         """
+        with noted_answers() as forget:
+            found = await self._until_usable(question, accept, images)
+        if isinstance(found, NoAnswer):
+            forget()
+        return found
+
+    async def _until_usable(
+        self, question: str, accept: Callable[[A, bool], T], images: Sequence[Shown]
+    ) -> T | NoAnswer:
         fault = ""
         last: Exception | None = None
         planted = True

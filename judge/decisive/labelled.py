@@ -142,11 +142,9 @@ async def measure(
 
     async def one(run: LabelledRun) -> TriedRun:
         async with places:
-            with answers_of(run.name) as answers:
+            with answers_of(run.name):
                 insight = await evaluator.evaluate(run.transcript, Context(run.name, None, None))
         tried = _tried(run, insight.verdicts)
-        if not tried.usable:
-            answers.forget()
         on_tried(tried)
         return tried
 

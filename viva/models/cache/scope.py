@@ -6,6 +6,7 @@ Equal questions of two trials, or two votes on one point, are two draws: one kep
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -30,18 +31,20 @@ class AnswerScope:
 
     def used(self, file: Path) -> None:
         """Note the file of an answer."""
+        if (noted := _noted.get()) is not None:
+            noted.append(file)
         if self.run:
             self._files.add(file)
 
     def forget(self) -> None:
         """Remove the kept answers of this run, because they did not lead to a result: the next attempt asks again."""
         for file in self._files:
-            with contextlib.suppress(OSError):  # its folder vanished, or became another's
-                file.unlink()
+            _remove(file)
         self._files.clear()
 
 
 _scope: ContextVar[AnswerScope | None] = ContextVar("answer_scope", default=None)
+_noted: ContextVar[list[Path] | None] = ContextVar("noted_answers", default=None)
 _no_run = AnswerScope()
 
 
@@ -60,6 +63,27 @@ class answers_of:  # noqa: N801  # a context manager; a generator takes three ti
 
     def __exit__(self, *_: object) -> None:
         _scope.set(self._before)
+
+
+@contextlib.contextmanager
+def noted_answers() -> Iterator[Callable[[], None]]:
+    """Note which kept answers this task uses; what is yielded removes them, because none of them was usable."""
+    files: list[Path] = []
+
+    def forget() -> None:
+        for file in files:
+            _remove(file)
+
+    token = _noted.set(files)
+    try:
+        yield forget
+    finally:
+        _noted.reset(token)
+
+
+def _remove(file: Path) -> None:
+    with contextlib.suppress(OSError):  # its folder vanished, or became another's
+        file.unlink()
 
 
 def current_scope() -> AnswerScope:
