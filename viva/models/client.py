@@ -118,7 +118,7 @@ class ModelClient:
         if self._cache is None:
             return await self._limited(messages, schema, limits)
         return await self._cache.answer(
-            self._identity, messages, schema, limits, lambda: self._limited(messages, schema, limits)
+            self.name, self._identity, messages, schema, limits, lambda: self._limited(messages, schema, limits)
         )
 
     async def _limited(
