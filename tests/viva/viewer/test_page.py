@@ -317,3 +317,114 @@ def test_views_over_journals_are_reached_by_keys(written: Path, tmp_path: Path, 
     browser.until("document.querySelector('.flip, .versus-runs td')")
     assert browser.run("return document.querySelectorAll('main i').length") == 0
     assert browser.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("run/none", "there is no run 'none'"),
+        ("run/%E0%A4%A", "there is no run '%E0%A4%A'"),
+        ("beside?runs=%25E0", "there is no run '%E0'"),
+        ("search?words=a&where=scroe", "did you mean score?"),
+        ("grid?by=nonsense", "there are no columns by 'nonsense'"),
+        ("versus?other=99", "there is no journal 99"),
+    ],
+)
+def test_a_wrong_address_is_explained_and_the_words_stay(
+    written: Path, serve: Serve, browser: Browser, address: str, words: str
+) -> None:
+    browser.complaints()
+    reader = serve(written)
+    browser.open(f"{reader.server.address}#/0/{address}")
+    browser.until(f"document.getElementById('problem').textContent.includes({words!r})")
+    with Journal(written) as journal:
+        write_run(journal, "one more", "a")
+    browser.until("document.getElementById('status').innerText.includes('9 passed')")
+    browser.until(f"document.getElementById('problem').textContent.includes({words!r})")
+    assert not browser.run("return document.getElementById('problem').hidden")
+    assert not [each for each in browser.complaints() if "Uncaught" in each]
+
+
+@pytest.mark.parametrize(
+    "address", ["constructor", "__proto__", "none", "run/RUN?part=constructor", "run/RUN?round=1e400"]
+)
+def test_an_address_with_a_wrong_word_shows_what_is_next_to_it(
+    written: Path, serve: Serve, browser: Browser, address: str
+) -> None:
+    browser.complaints()
+    reader = serve(written)
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.open(f"{reader.server.address}#/0/{address.replace('RUN', run)}")
+    browser.until("document.querySelectorAll('a.row, .round').length > 2")
+    assert browser.complaints() == []
+
+
+def test_what_a_reader_types_and_where_the_focus_is_outlasts_new_rounds(
+    tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        journal.append("setting", "run-1", 1, Setting(case="live", agent="a"))
+        journal.append("round", "run-1", 1, Round(1, "first question", "first answer"))
+        browser.open(serve(tmp_path / "j").server.address + "#/0/run/run-1")
+        browser.until("document.querySelectorAll('.round').length === 1")
+        browser.press("/")
+        for number, character in enumerate("answer", 2):
+            browser.press(character)
+            journal.append("round", "run-1", 1, Round(number, "question", f"answer {number}"))
+            browser.until(f"document.querySelector('form.talk output').textContent === '{number} rounds'")
+        assert browser.run("return document.activeElement.value") == "answer"
+        browser.press("Enter")
+        browser.until("document.querySelectorAll('.hits button').length === 7")
+        for place in (".tabs a:last-child", "#views a:nth-child(2)"):
+            browser.run(f"document.querySelector({place!r}).focus()")
+            number += 1
+            journal.append("round", "run-1", 1, Round(number, "question", "answer"))
+            browser.until(f"document.querySelector('form.talk output').textContent === '{number} rounds'")
+            assert browser.run(f"return document.activeElement === document.querySelector({place!r})")
+
+
+def test_cases_by_agents_follow_a_suite_that_never_rests(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        write_run(journal, "case 0")
+        browser.open(serve(tmp_path / "j").server.address + "#/0/grid")
+        browser.until("document.querySelectorAll('.grid .dot.passed').length > 0")
+        for number in range(1, 300):
+            write_run(journal, f"case {number}")
+            if browser.run("return document.querySelectorAll('.grid tbody tr').length") > 1:
+                break
+        else:
+            pytest.fail("the table waits for a pause of the suite")
+
+
+def test_a_view_that_was_left_puts_nothing_on_the_screen(written: Path, serve: Serve, browser: Browser) -> None:
+    reader = serve(written)
+    run = reader.json("api/0/runs")["rows"][0]["id"]
+    browser.open(reader.server.address + "#/0/overview")
+    browser.until("document.querySelector('meter')")
+    # The run is asked for, and left before the answer is there.
+    browser.run(
+        "const own = fetch; fetch = async (...given) => { const found = await own(...given);"
+        " if (given[0].includes('/run?')) { await new Promise((go) => setTimeout(go, 300));"
+        " window.came = 1; } return found; };"
+        f" location.hash = '#/0/run/{run}'; setTimeout(() => {{ location.hash = '#/0/overview'; }}, 50)"
+    )
+    browser.until("window.came && document.querySelector('meter')")
+    assert (
+        browser.run(
+            "return new Promise((go) => setTimeout(() => go(document.querySelectorAll('.comments').length), 100))"
+        )
+        == 0
+    )
+    assert browser.run("return document.title") == "Viva"
+
+
+def test_a_long_name_does_not_widen_a_narrow_page(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        run = write_run(journal, "x" * 150, "a")
+    reader = serve(tmp_path / "j")
+    browser.width(390)
+    browser.open(f"{reader.server.address}#/0/run/{run}")
+    browser.until("document.querySelectorAll('.round').length === 3")
+    width = browser.run("return document.documentElement.scrollWidth")
+    browser.width(1280)
+    assert width <= 390

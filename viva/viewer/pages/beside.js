@@ -1,7 +1,7 @@
 // Runs of one case side by side, aligned by round.
 
 import { ask, pictureAddress } from "./api.js";
-import { address } from "./address.js";
+import { address, decoded, whole } from "./address.js";
 
 const STEP = 20;
 const MOST = 4;
@@ -10,13 +10,13 @@ export class Beside {
   constructor(main, state, { el, button }) {
     this.el = el;
     this.state = state;
-    this.parts = runParts(main); // eslint-disable-line no-undef
-    this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decodeURIComponent);
+    this.parts = runParts(main);
+    this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decoded);
     const of = (state.query.of || "").split(",");
-    this.journals = this.ids.map((_, place) => (/^\d{1,4}$/.test(of[place] || "") ? Number(of[place]) : state.journal));
+    this.journals = this.ids.map((_, place) => whole(of[place], state.journal));
     this.shown = STEP;
-    this.table = el("div", { class: "beside", style: null });
-    this.table.classList.add("of" + this.ids.length);
+    this.table = el("div", { class: "beside" });
+    this.table.style.setProperty("--of", this.ids.length);
     this.more = button("More rounds", () => { this.shown += STEP; this.refresh(); });
     main.append(el("nav", { class: "paths" }, el("a", { href: address({ ...state, view: "runs", query: {} }) }, "All runs")), this.table, this.more);
     this.ready = this.refresh();

@@ -1,7 +1,7 @@
 // The files of a run's workspace beside those of its case: what is new, changed or removed, with the lines that differ.
 
 import { ask, fileLink } from "./api.js";
-import { address } from "./address.js";
+import { here } from "./address.js";
 
 const TONES = { new: "good", changed: "open", removed: "bad" };
 
@@ -18,7 +18,7 @@ export class Files {
     const found = await ask(`${state.journal}/files`, { id: state.id });
     const { file } = state.query;
     const rows = found.files.map((each) => el("tr", { "aria-current": each.path === file ? "true" : null }, el("td", {}, el("span", { class: "chip " + TONES[each.change] }, each.change === "same" ? "as given" : each.change)),
-      el("th", { dir: "auto" }, each.path === null || each.link ? each.name : el("a", { href: address({ ...state, query: { ...state.query, file: each.path } }) }, each.name)),
+      el("th", { dir: "auto" }, each.path === null || each.link ? each.name : el("a", { href: here(state, { file: each.path }) }, each.name)),
       el("td", { class: "n" }, each.link ? "link" : each.before ? `${each.before} → ${each.size}` : each.size),
       el("td", { class: "n" }, each.path === null || each.link || each.change === "removed" ? "" : fileLink(parts, state.journal, state.id, each.path, "download"))));
     const notes = [found.note, found.known ? "" : "It is not known what the agent was given.", found.more ? `${found.more} more files.` : "", found.files.length ? "" : "There are no files."].filter(Boolean);

@@ -1,29 +1,15 @@
 // Cases by agents, versions, personas or other facts that differ, each cell with its trials.
 
 import { ask } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, moved } from "./address.js";
+import { Drawn, renew } from "./drawn.js";
 
 export const meanOf = (trials) => {
   const scores = trials.map((each) => each[2]).filter((score) => score !== null);
   return scores.length ? (scores.reduce((sum, score) => sum + score, 0) / scores.length).toFixed(2) : "";
 };
 
-export class Grid {
-  constructor(main, state, { el }) {
-    this.el = el;
-    this.state = state;
-    this.by = (state.query.by || "agent").split(",");
-    this.forms = el("div", { class: "live-only" });
-    this.holder = el("div", {});
-    main.append(this.forms, this.holder);
-    this.ready = this.refresh();
-  }
-
-  changed() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), 300);
-  }
-
+export class Grid extends Drawn {
   choice(names, chosen, of, act) {
     const { el } = this;
     return el("fieldset", { class: "choice" }, el("legend", {}, of), names.map(([value, words]) => {
@@ -36,8 +22,9 @@ export class Grid {
   async refresh() {
     const { el, state } = this;
     const { where, by, with: others } = state.query;
+    if (!this.forms) this.holder.before(this.forms = el("div", { class: "live-only" }));
     const found = await ask(`${state.journal}/grid`, { where, by: by === "agent" ? "" : by, with: others });
-    const change = (query) => go({ ...state, query: { ...state.query, ...query } });
+    const change = (query) => go(moved(state, query));
     const several = (others || "").split(",").filter(Boolean);
     const journals = (await ask("journals")).filter((each) => each.n !== state.journal);
     const run = ([, , , id, journal]) => address({ journal: journal ?? state.journal, view: "run", id, query: { where } });
@@ -50,13 +37,13 @@ export class Grid {
     const cell = (trials) => el("td", {}, el("b", {}, meanOf(trials)), " ", trials.map((each) =>
       el("a", { class: "dot " + each[1], href: run(each), title: `trial ${each[0]}: ${each[1]}`, "aria-label": `trial ${each[0]}: ${each[1]}` })));
     const columns = Object.entries(found.varied || {}).map(([name, number]) => [name, `${name} (${number})`]);
-    const forms = [columns.length > 1 ? this.choice(columns, this.by, "Columns", (chosen) => change({ by: chosen.join(",") || "agent" })) : null,
+    const forms = [columns.length > 1 ? this.choice(columns, (by || "agent").split(","), "Columns", (chosen) => change({ by: chosen.join(",") || "agent" })) : null,
       found.varied && journals.length ? el("details", { class: "facts", open: several.length > 0 }, el("summary", {}, "Other journals beside this one"), this.choice(journals.map((each) => [String(each.n), each.name]), several, "Journals",
         (chosen) => change({ with: chosen.join(","), by: chosen.length && !by ? "agent,journal" : by }))) : null];
     const key = JSON.stringify([columns, journals.map((each) => each.name)]);
     if (key !== this.choices) this.forms.replaceChildren(...forms.filter(Boolean));
     this.choices = key;
-    this.holder.replaceChildren(el("div", { class: "scroll" }, el("table", { class: "grid" },
+    renew(this.holder, el("div", { class: "scroll" }, el("table", { class: "grid" },
       el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.agents.map((agent) => el("th", { dir: "auto" }, agent)))),
       el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { dir: "auto" }, beside(row)), row.cells.map(cell))))), el("p", { class: "note legend" },
       ["passed", "failed", "excluded", "running"].map((each) => [el("span", { class: "dot " + each }), each + " "]))));

@@ -1,7 +1,8 @@
 // How cases and agents developed over journals and versions.
 
 import { ask } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, here, moved } from "./address.js";
+import { Drawn, renew } from "./drawn.js";
 import { meanOf } from "./grid.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -13,33 +14,22 @@ const svg = (tag, attributes, ...children) => {
 };
 const TONES = { regression: "bad", drop: "open", improvement: "good" };
 
-export class History {
-  constructor(main, state, { el }) {
-    this.el = el;
-    this.state = state;
-    this.holder = el("div", {});
-    main.append(this.holder);
-    this.ready = this.refresh();
-  }
-
-  changed() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), 2000);
-  }
+export class History extends Drawn {
+  static PAUSE = 2000;
 
   async refresh() {
     const { el, state } = this;
     const { with: others, words = "", case: name, agent } = state.query;
     const found = await ask(`${state.journal}/history`, { with: others });
     const journals = await ask("journals");
-    const change = (query) => go({ ...state, query: { ...state.query, ...query } });
+    const change = (query) => go(moved(state, query));
     const kept = found.trends.filter((each) => (words || each.overall || TONES[each.direction]) && `${each.case} ${each.agent}`.toLowerCase().includes(words.toLowerCase()));
     const field = el("input", { type: "search", value: words, placeholder: "case or agent", "aria-label": "Case or agent" });
     field.addEventListener("change", () => change({ words: field.value }));
-    const open = (each) => address({ ...state, query: { ...state.query, case: each.case, agent: each.agent } });
+    const open = (each) => here(state, { case: each.case, agent: each.agent });
     const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent ? "true" : null }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
       el("td", {}, this.spark(each)), el("td", { class: "n" }, each.scores), el("td", { class: "n" }, each.change ? el("span", { class: "chip " + (TONES[each.direction] || "") }, each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
-    this.holder.replaceChildren(el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${found.runs.toLocaleString("en")} runs${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
+    renew(this.holder, el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${found.runs.toLocaleString("en")} runs${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
       name === undefined ? "" : await this.runs(name, agent, journals),
       rows.length ? el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["Case", "Over time", "Score", "Change", "", "Compared"].map((head, place) => el("th", { class: (place === 2 || place === 3 || place === 5 ? "n" : "") + (place > 3 ? " minor" : "") }, head)))), el("tbody", {}, rows))) : el("p", { class: "note" }, "There are no such trends."),
       found.more ? el("p", { class: "note" }, `${found.more} more; viva history --all has them.`) : "");

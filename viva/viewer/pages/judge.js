@@ -1,7 +1,7 @@
 // What the judge's model was asked and what it answered, each attempt, beside the verdict that it led to.
 
 import { ask, pictureAddress } from "./api.js";
-import { address } from "./address.js";
+import { here, whole } from "./address.js";
 
 export class Judge {
   constructor(holder, state, { el }) {
@@ -17,16 +17,15 @@ export class Judge {
       this.version = data.version;
     }
     const { requests, note, more } = this.found;
-    const chosen = Number(state.query.asked || 0);
+    const chosen = whole(state.query.asked, 0);
     const votes = requests.some((each) => each.vote > 1);
-    const here = (number) => address({ ...state, query: { ...state.query, asked: number } });
     const piece = (part) => (part.picture ? el("img", { src: pictureAddress(state.journal, part.picture), alt: "picture in the request", loading: "lazy" }) : el("div", { class: "text mono", dir: "auto" }, part.text));
-    const message = ({ role, same, parts }) => el("details", { class: "facts message", open: !same && role !== "system" }, el("summary", {}, role, same ? [" · the same as in ", el("a", { href: here(same[0] + 1) }, `request ${same[0] + 1}`)] : null),
+    const message = ({ role, same, parts }) => el("details", { class: "facts message", open: !same && role !== "system" }, el("summary", {}, role, same ? [" · the same as in ", el("a", { href: here(state, { asked: same[0] + 1 }) }, `request ${same[0] + 1}`)] : null),
       (same ? requests[same[0]].messages[same[1]].parts : parts).map(piece));
     const nodes = requests.map((each, place) => {
       const verdict = each.verdict === null ? null : data.verdicts[each.verdict];
       return el("details", { class: "request", open: chosen ? chosen === place + 1 : requests.length === 1 },
-        el("summary", {}, el("a", { href: here(place + 1) }, `Request ${place + 1}`), " ", verdict ? el("span", { class: "chip " + verdict.tone }, verdict.label) : null, " ",
+        el("summary", {}, el("a", { href: here(state, { asked: place + 1 }) }, `Request ${place + 1}`), " ", verdict ? el("span", { class: "chip " + verdict.tone }, verdict.label) : null, " ",
           el("span", { dir: "auto" }, verdict ? verdict.statement : each.about), el("small", { dir: "auto" }, [" " + each.judge, votes ? `vote ${each.vote}` : "", each.subject, each.error ? "not usable" : ""].filter(Boolean).join(" · "))),
         each.messages.map(message), each.answer ? [el("h4", {}, "The judge answered"), el("div", { class: "text mono answer", dir: "auto" }, each.answer)] : null,
         each.error ? el("div", { class: "fault text", dir: "auto" }, each.answer ? `It is not usable: ${each.error}` : `There is no answer: ${each.error}`) : null,

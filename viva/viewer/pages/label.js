@@ -1,7 +1,7 @@
 // Labels: one scoring point after the other, blind to what the judge said until a label is given.
 
 import { ask, pictureAddress, send } from "./api.js";
-import { address } from "./address.js";
+import { address, count } from "./address.js";
 import { Rounds } from "./rounds.js";
 
 const KEYS = { h: "hit", m: "miss", u: "unsure" };
@@ -10,7 +10,7 @@ export class Label {
   constructor(main, state, parts) {
     this.main = main;
     this.state = state;
-    this.parts = runParts(main); // eslint-disable-line no-undef
+    this.parts = runParts(main);
     this.panel = parts.el("div", { class: "label-panel", role: "group", "aria-label": "The point to label" });
     this.talk = parts.el("div", { class: "blind" });
     main.append(this.panel, this.talk);
@@ -33,7 +33,7 @@ export class Label {
     }
     this.note = el("input", { type: "text", "aria-label": "note", placeholder: "note" });
     this.answer = el("div", { role: "status" });
-    this.panel.replaceChildren(el("small", {}, `${found.left.toLocaleString("en")} of ${found.total.toLocaleString("en")} points left · ${found.rater} · ${found.file}`),
+    this.panel.replaceChildren(el("small", {}, `${count(found.left)} of ${count(found.total)} points left · ${found.rater} · ${found.file}`),
       el("h1", { dir: "auto", tabindex: -1 }, found.point.statement), el("small", {}, `weight ${found.point.weight}`),
       el("div", { class: "gives" }, Object.entries(KEYS).map(([key, label]) => button([el("kbd", {}, key), " " + label], () => this.give(label))),
         button([el("kbd", {}, "s"), " skip"], () => this.skip()), this.note), this.answer);

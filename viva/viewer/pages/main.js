@@ -1,8 +1,9 @@
 // Chooses the view that the address names, and tells it what changed.
 
 import { ask, listen, live } from "./api.js";
-import { address, go, read } from "./address.js";
+import { address, go, moved, read, count } from "./address.js";
 import { Beside } from "./beside.js";
+import { renew } from "./drawn.js";
 import { Grid } from "./grid.js";
 import { showHelp } from "./help.js";
 import { History } from "./history.js";
@@ -14,14 +15,16 @@ import { RunList } from "./runs.js";
 import { Search } from "./search.js";
 import { Versus } from "./versus.js";
 
-const VIEWS = { overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, history: History, search: Search, label: Label };
+const VIEWS = { __proto__: null, overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, history: History, search: Search, label: Label };
 const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["search", "Search", "s"], ["history", "History", "t"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
 const main = document.getElementById("main");
-const parts = runParts(main); // eslint-disable-line no-undef
+const parts = runParts(main);
 const { el } = parts;
 const journals = new Map();
 let view = null;
 let shown = "";
+let lost = false;
+let failed = false; // the view could not be drawn
 
 const problem = (words) => {
   const node = document.getElementById("problem");
@@ -40,14 +43,14 @@ const drawBar = () => {
   if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
   if (!list.contains(document.activeElement)) list.replaceChildren(choice);
   const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (live || !["search", "history"].includes(name)) && (name !== "label" || here?.labels));
-  document.getElementById("views").replaceChildren(...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
+  renew(document.getElementById("views"), ...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
     "aria-current": state.view === name ? "page" : null }, words)));
   if (!here) return;
   const ended = here.runs - (here.counts.running || 0);
-  const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${number.toLocaleString("en")} ${name}`));
+  const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${count(number)} ${name}`));
   const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
   document.getElementById("status").replaceChildren(...[here.note ? el("span", { class: "note" }, here.note) : el("span", { class: "state " + here.state }, here.state), bar,
-    here.planned ? el("span", {}, `${ended.toLocaleString("en")} of ${here.planned.toLocaleString("en")} runs`) : null, ...parts,
+    here.planned ? el("span", {}, `${count(ended)} of ${count(here.planned)} runs`) : null, ...parts,
     here.damage ? el("span", { class: "remark" }, here.damage) : null, here.problem ? el("span", { class: "remark", role: "alert" }, here.problem) : null].filter((node) => node));
 };
 
@@ -58,14 +61,15 @@ const route = async () => {
   const key = [state.journal, state.view, state.id, own].join("/");
   if (key !== shown || !view) {
     shown = key;
-    main.replaceChildren();
-    main.className = "";
+    const page = el("div", {}); // what an earlier view still does is not on the screen
+    main.replaceChildren(page);
     main.dataset.view = state.view;
     problem("");
     document.title = "Viva";
-    view = new (VIEWS[state.view] || RunList)(main, state, parts);
-    if (view.ready) await view.ready.catch((error) => problem(error.message));
-  } else if (view.moved) await view.moved(state).catch((error) => problem(error.message));
+    failed = false;
+    const made = view = new (VIEWS[state.view] || RunList)(page, state, parts);
+    await made.ready?.catch((error) => { if (made === view) { failed = true; problem(error.message); } });
+  } else await view.moved?.(state);
   drawBar();
 };
 
@@ -83,28 +87,29 @@ const walkRounds = (way) => {
   const here = all.findIndex((node) => node.getBoundingClientRect().bottom > 60);
   all[Math.max(0, Math.min(all.length - 1, here + way))]?.scrollIntoView({ block: "start" });
 };
+const open = (view, query = {}) => go({ ...read(), view, id: "", query });
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest("input, select, textarea");
   if (event.key === "Escape") {
     if (typing) typing.blur();
-    else if (read().query.part) go({ ...read(), query: { ...read().query, part: "", file: "", from: "", asked: "" } });
-    else if (read().view !== "runs") go({ ...read(), view: "runs", id: "", query: { where: read().query.where, order: read().query.order } });
+    else if (read().query.part) go(moved(read(), { part: "", file: "", from: "", asked: "" }));
+    else if (read().view !== "runs") open("runs", { where: read().query.where, order: read().query.order });
     return;
   }
   if (typing) return;
   if (view?.key?.(event.key)) { event.preventDefault(); return; }
   const keys = {
-    o: () => go({ ...read(), view: "overview", id: "", query: {} }),
-    v: () => go({ ...read(), view: "versus", id: "", query: {} }),
+    o: () => open("overview"),
+    v: () => open("versus"),
     "/": () => main.querySelector("input[type=search]")?.focus(),
     j: () => (read().view === "run" ? walkRounds(1) : walk(1)),
     k: () => (read().view === "run" ? walkRounds(-1) : walk(-1)),
-    g: () => go({ ...read(), view: "grid", id: "" }),
-    l: () => go({ ...read(), view: "runs", id: "" }),
-    s: () => live && go({ ...read(), view: "search", id: "", query: { where: read().query.where } }),
-    t: () => live && go({ ...read(), view: "history", id: "", query: {} }),
+    g: () => open("grid", read().query),
+    l: () => open("runs", read().query),
+    s: () => live && open("search", { where: read().query.where }),
+    t: () => live && open("history"),
     "?": () => showHelp(el),
   };
   if (!keys[event.key]) return;
@@ -113,13 +118,18 @@ document.addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("hashchange", route);
+// Whatever could not be done is said, also what a key or a button asked for.
+window.addEventListener("unhandledrejection", (event) => { event.preventDefault(); problem(event.reason.message); });
 const take = (changed) => {
-  problem("");
+  if (lost) problem("");
+  lost = false;
   for (const each of changed) journals.set(each.n, each);
   drawBar();
-  if (view && changed.some((each) => each.n === read().journal)) view.changed();
+  if (!changed.some((each) => each.n === read().journal)) return;
+  if (!failed) view.changed();
+  else if (!document.activeElement.matches("input, select")) { shown = ""; route(); } // what was missing may be there now
 };
 for (const each of await ask("journals")) journals.set(each.n, each);
 await route();
-listen(take, () => problem("The viewer's server does not answer; it may have been ended. The page connects again by itself."));
+listen(take, () => { lost = true; problem("The viewer's server does not answer; it may have been ended. The page connects again by itself."); });
 main.addEventListener("click", (event) => enlarge(event, parts));

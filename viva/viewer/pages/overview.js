@@ -2,22 +2,10 @@
 
 import { ask } from "./api.js";
 import { address } from "./address.js";
+import { Drawn, renew } from "./drawn.js";
 
-const PAUSE = 2000; // the figures of a suite in progress are computed again after this many milliseconds
-
-export class Overview {
-  constructor(main, state, { el }) {
-    this.el = el;
-    this.state = state;
-    this.holder = el("div", {});
-    main.append(this.holder);
-    this.ready = this.refresh();
-  }
-
-  changed() {
-    if (this.timer) return;
-    this.timer = setTimeout(() => { this.timer = 0; this.refresh(); }, PAUSE);
-  }
+export class Overview extends Drawn {
+  static PAUSE = 2000;
 
   async refresh() {
     const { el, state } = this;
@@ -35,7 +23,7 @@ export class Overview {
       el("td", {}, el("a", { href: address({ journal: state.journal, view: "run", id: miss.run }), dir: "auto" }, miss.what),
         el("div", { class: "reason", dir: "auto" }, miss.reason),
         el("small", { dir: "auto" }, miss.cases > 1 ? `${miss.cases} cases` : miss.case, " · ", Object.entries(miss.agents).map(([agent, runs]) => `${agent} (${runs})`).join(", ")))));
-    this.holder.replaceChildren(el("section", {}, el("h2", {}, "Agents"), el("div", { class: "scroll" }, agents)),
+    renew(this.holder, el("section", {}, el("h2", {}, "Agents"), el("div", { class: "scroll" }, agents)),
       misses.length ? el("section", {}, el("h2", {}, "Missed in most runs"), el("table", { class: "misses" }, el("tbody", {}, misses)),
         found.more > 0 ? el("p", { class: "note" }, `${found.more} more; the list of runs has all.`) : null) : el("p", { class: "note" }, "No run has missed a point."));
   }

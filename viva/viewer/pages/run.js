@@ -1,26 +1,45 @@
 // One run: facts, verdicts, and its rounds, of which only those near the screen are in the page.
 
 import { ask, fileLink, live, pictureAddress, send } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, here, moved, whole } from "./address.js";
 import { Files } from "./files.js";
+import { renew } from "./drawn.js";
 import { Judge } from "./judge.js";
 import { Rounds } from "./rounds.js";
 import { Timings } from "./timings.js";
 
-const PARTS = { timings: Timings, judge: Judge, files: Files }
+const PARTS = { __proto__: null, timings: Timings, judge: Judge, files: Files };
+const NO_PART = { part: "", file: "", from: "", asked: "" };
 
 export class Run {
   constructor(main, state) {
     this.main = main;
     this.state = state;
     this.comments = null;
-    this.head = document.createElement("div");
-    this.talk = document.createElement("div");
-    this.beside = document.createElement("div");
+    this.parts = runParts(main, (number, round, id) => this.follow(number, round, id));
+    [this.head, this.form, this.beside, this.talk] = ["div", "form", "div", "div"].map((tag) => this.parts.el(tag));
     main.append(this.head, this.beside, this.talk);
-    this.parts = runParts(main, (number, round, id) => this.follow(number, round, id)); // eslint-disable-line no-undef
+    this.fillForm();
     this.rounds = new Rounds(this.talk, state, this.parts, (data) => this.adapt(data));
     this.ready = this.refresh(true);
+  }
+
+  // It is not drawn again: a reader types here while the conversation goes on.
+  fillForm() {
+    const { el, button } = this.parts;
+    this.count = el("output", {});
+    const jump = el("input", { type: "number", min: 1, "aria-label": "Go to round", placeholder: "round" });
+    jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
+    const words = el("input", { type: "search", placeholder: "words in this run", "aria-label": "Find in this run" });
+    const hits = el("span", { class: "hits" });
+    words.addEventListener("change", async () => {
+      if (!words.value.trim()) { hits.replaceChildren(); return; }
+      const found = await ask(`${this.state.journal}/find`, { id: this.state.id, words: words.value });
+      hits.replaceChildren(...(found.numbers.length ? found.numbers.slice(0, 40).flatMap((each) => [button(String(each), () => this.follow(-1, each), { class: "link" }), " "]) : ["nothing found"]));
+    });
+    this.form.className = "filters talk conversation";
+    this.form.append(el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits, this.count);
+    this.form.addEventListener("submit", (event) => event.preventDefault());
   }
 
   adapt(data) {
@@ -30,7 +49,7 @@ export class Run {
   }
 
   async refresh(first = false) {
-    const round = Number(this.state.query.round) || 0;
+    const round = whole(this.state.query.round, 0);
     const position = first && round ? await ask(`${this.state.journal}/position`, { id: this.state.id, number: round }) : this.rounds.nearest();
     const begin = Math.max(0, position - (position % Rounds.CHUNK));
     const data = this.adapt(await ask(`${this.state.journal}/run`, { id: this.state.id, first: begin, most: Rounds.CHUNK }));
@@ -69,6 +88,7 @@ export class Run {
   // Called when the address of the same run changed.
   moved(state) {
     this.state.query = state.query;
+    if (!this.data) return null;
     this.showHead(this.data);
     return this.showPart();
   }
@@ -76,8 +96,8 @@ export class Run {
   key(key) {
     const names = ["", "timings", "judge", "files"];
     const name = names[Number(key) - 1];
-    if (!/^[1-4]$/.test(key) || (name && !this.tabs[name])) return false;
-    go({ ...this.state, query: { ...this.state.query, part: name, file: "", from: "", asked: "" } });
+    if (!/^[1-4]$/.test(key) || (name && !this.tabs?.[name])) return false;
+    go(moved(this.state, { ...NO_PART, part: name }));
     return true;
   }
 
@@ -91,13 +111,14 @@ export class Run {
   }
 
   showHead(data) {
-    const { el, button, insightsOf, pictures } = this.parts;
+    const { el, insightsOf, pictures } = this.parts;
     const row = data.row;
-    document.title = `${row.case} · Viva`;
+    if (this.main.isConnected) document.title = `${row.case} · Viva`;
     const back = address({ ...this.state, view: "runs", id: "", query: { where: this.state.query.where, order: this.state.query.order } });
     const folded = (name, words, ...inner) => el("details", { class: "facts " + name, "data-fold": name, open: this.open?.has(name) }, el("summary", {}, words), ...inner);
     this.open = new Set(Array.from(this.head.querySelectorAll("details[data-fold][open]"), (node) => node.dataset.fold));
     if (!this.shown && data.paper.task && data.paper.task.length < 700) this.open.add("task");
+    if (!this.shown) this.head.after(this.form);
     this.shown = true;
     const file = (name, size) => fileLink(this.parts, this.state.journal, this.state.id, name, [name, " ", el("small", {}, size)]);
     // An export has some of the parts of a run.
@@ -105,17 +126,8 @@ export class Run {
     this.tabs = { "": "Conversation", timings: has("timings") && data.count ? "Time and cost" : "", judge: has("asked") && data.asked ? "What the judge was asked" : "", files: has("files") && (data.files.length || data.paper.task) ? `Files${data.files.length ? ` (${data.files.length})` : ""}` : "" };
     const { part = "" } = this.state.query;
     const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name ? "page" : null,
-      href: address({ ...this.state, query: { ...this.state.query, part: name, file: "", from: "", asked: "" } }) }, words) : null)));
-    const jump = el("input", { type: "number", min: 1, max: data.last || 1, "aria-label": "Go to round", placeholder: "round" });
-    jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
-    const words = el("input", { type: "search", placeholder: "words in this run", "aria-label": "Find in this run" });
-    const hits = el("span", { class: "hits" });
-    words.addEventListener("change", async () => {
-      if (!words.value.trim()) { hits.replaceChildren(); return; }
-      const found = await ask(`${this.state.journal}/find`, { id: this.state.id, words: words.value });
-      hits.replaceChildren(...(found.numbers.length ? found.numbers.slice(0, 40).flatMap((each) => [button(String(each), () => this.follow(-1, each), { class: "link" }), " "]) : ["nothing found"]));
-    });
-    this.head.replaceChildren(
+      href: here(this.state, { ...NO_PART, part: name }) }, words) : null)));
+    renew(this.head,
       el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),
       el("h1", { tabindex: -1, dir: "auto" }, row.case),
       el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
@@ -129,10 +141,8 @@ export class Run {
         this.tabs.timings ? tabs : null,
         el("div", { class: "conversation" }, insightsOf(data, data.paper)),
         data.system ? folded("system", "System text", el("div", { class: "text", dir: "auto" }, data.system)) : null,
-        el("form", { class: "filters talk conversation" }, el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits,
-          el("output", {}, `${data.count.toLocaleString("en")} ${data.count === 1 ? "round" : "rounds"}`)),
       ].filter((node) => node));
-    this.head.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+    this.count.textContent = `${data.count.toLocaleString("en")} ${data.count === 1 ? "round" : "rounds"}`;
     this.ending = el("div", { class: "ending" }, row.standing === "running" ? (row.judging ? "The conversation has ended; it is being judged." : "The conversation goes on.") : "Stopped: " + data.stop,
       data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null, pictures(data, data.final, "the end", data.captions),
       data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),

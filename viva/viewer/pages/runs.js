@@ -1,7 +1,7 @@
 // The list of runs: filtered and sorted by the server, a window of rows at a time.
 
 import { ask } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, count } from "./address.js";
 
 const ROW = 44;
 const WINDOW = 120;
@@ -66,8 +66,8 @@ export class RunList {
     this.problem.hidden = true;
     found.rows.forEach((row, place) => this.rows.set(found.first + place, row));
     this.total = found.total;
-    const all = found.among.toLocaleString("en");
-    this.count.textContent = found.total === found.among ? `${all} runs` : `${found.total.toLocaleString("en")} of ${all} runs`;
+    const all = count(found.among);
+    this.count.textContent = found.total === found.among ? `${all} runs` : `${count(found.total)} of ${all} runs`;
     this.draw();
   }
 

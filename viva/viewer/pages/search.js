@@ -1,7 +1,7 @@
 // Words in all conversations; the server searches a part of the runs at a time.
 
 import { ask } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, count } from "./address.js";
 
 const MOST = 200;
 
@@ -44,7 +44,7 @@ export class Search {
         for (const each of found.found) this.list.append(this.runOf(journal, each));
         runs += found.found.length;
         first = found.next;
-        this.count.textContent = `${runs} ${runs === 1 ? "run" : "runs"}` + (first === null ? "" : `, ${found.searched.toLocaleString("en")} of ${found.total.toLocaleString("en")} searched`);
+        this.count.textContent = `${runs} ${runs === 1 ? "run" : "runs"}` + (first === null ? "" : `, ${count(found.searched)} of ${count(found.total)} searched`);
       }
     }
     if (!runs) this.list.replaceChildren(el("p", { class: "note" }, "No run has these words."));

@@ -1,26 +1,14 @@
 // Two journals: what flipped from the first to the second, with the reasons side by side.
 
 import { ask } from "./api.js";
-import { address, go } from "./address.js";
+import { address, go, whole, count } from "./address.js";
+import { Drawn, renew } from "./drawn.js";
 
-export class Versus {
-  constructor(main, state, { el }) {
-    this.el = el;
-    this.state = state;
-    this.holder = el("div", {});
-    main.append(this.holder);
-    this.ready = this.refresh();
-  }
-
-  changed() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh(), 500);
-  }
-
+export class Versus extends Drawn {
   async refresh() {
     const { el, state } = this;
     const journals = await ask("journals");
-    const other = state.query.other === undefined ? journals.find((each) => each.n !== state.journal)?.n : Number(state.query.other);
+    const other = whole(state.query.other, journals.find((each) => each.n !== state.journal)?.n);
     if (other === undefined) {
       this.holder.replaceChildren(el("p", { class: "note" }, "There is one journal only. Start the viewer with two journals, or with the folder that holds them."));
       return;
@@ -47,12 +35,12 @@ export class Versus {
       side(state.journal, one, points.length), side(other, two, points.length)), points.map(pointOf)];
     };
     const words = [["worse", found.worse], ["better", found.better], ["the same", found.same], ["in one journal only", found.alone]].filter(([, number]) => number)
-      .map(([name, number]) => `${number.toLocaleString("en")} ${name}`).join(", ");
-    this.holder.replaceChildren(el("form", { class: "filters" }, choice("Before", state.journal, (value) => change({ journal: value, query: { other } })),
+      .map(([name, number]) => `${count(number)} ${name}`).join(", ");
+    renew(this.holder, el("form", { class: "filters" }, choice("Before", state.journal, (value) => change({ journal: value, query: { other } })),
       choice("After", other, (value) => change({ query: { other: value } })), el("label", {}, "Also the same", all), el("output", {}, words || "no runs")),
     el("div", { class: "scroll" }, el("table", { class: "versus-runs" }, el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.names.map((name) => el("th", { dir: "auto" }, name)))),
       el("tbody", {}, found.pairs.map(rowsOf)))),
-    found.pairs.length < found.total ? el("p", { class: "note" }, `${(found.total - found.pairs.length).toLocaleString("en")} more pairs; viva compare has all.`) : "");
+    found.pairs.length < found.total ? el("p", { class: "note" }, `${count(found.total - found.pairs.length)} more pairs; viva compare has all.`) : "");
   }
 
   select(journals, value, act) {
