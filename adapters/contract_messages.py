@@ -16,6 +16,7 @@ UNUSED = (
     "{} takes no setting {}: its constructor has no such parameter, and it does not use config_var.{} See "
     "`viva docs agents`."
 )
+PASSED = "{} cannot have the setting {}: Viva passes this argument itself, from the case."
 
 
 def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:
@@ -37,6 +38,8 @@ def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix:
     if "unused" in facts:
         takes = ", ".join(facts["takes"])
         return UNUSED.format(facts["of"], ", ".join(facts["unused"]), f" It takes {takes}." if takes else "")
+    if "passed" in facts:
+        return PASSED.format(facts["of"], ", ".join(facts["passed"]))
     if "needs" in facts:
         return f"{name or 'the object'} in {module or 'your code'} cannot be examined as it is: {facts['needs']}."
     return (

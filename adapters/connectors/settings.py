@@ -109,8 +109,10 @@ def read_settings(varied: VariedSpec) -> dict[str, Any]:
     """Return the values of settings: a number, true, false or null as in YAML, the text of a file, or else the text.
 
     Raises:
-        SetupError: a file cannot be read.
+        SetupError: a setting is given twice, or a file cannot be read.
     """
+    if varied.doubled:
+        raise SetupError(f"the agent {one_line(str(varied), 200)} has the setting {varied.doubled} twice.")
     return {name: _value(name, text) for name, text in varied.settings.items()}
 
 

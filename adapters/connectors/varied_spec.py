@@ -26,6 +26,8 @@ class VariedSpec:
     base: str
     settings: Mapping[str, str]
     """The values as they are written, by name; empty without brackets."""
+    doubled: str = ""
+    """The first setting that is given twice; empty if none is."""
 
     def __str__(self) -> str:
         """Return the SPEC with the settings."""
@@ -43,8 +45,13 @@ def split_settings(spec: str) -> VariedSpec:
     found = _SETTINGS.fullmatch(spec)
     if found is None:
         return VariedSpec(spec, {})
-    settings = {each["name"]: _unquoted(each["value"]) for each in _SETTING.finditer(found["settings"])}
-    return VariedSpec(found["base"], settings)
+    settings: dict[str, str] = {}
+    doubled = ""
+    for each in _SETTING.finditer(found["settings"]):
+        if each["name"] in settings:
+            doubled = doubled or each["name"]
+        settings[each["name"]] = _unquoted(each["value"])
+    return VariedSpec(found["base"], settings, doubled)
 
 
 def _quoted(value: str) -> str:

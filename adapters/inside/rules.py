@@ -124,7 +124,7 @@ def arguments(factory: Any, offered: dict[str, Any], settings: Any = None) -> di
 
     Raises:
         Setup: `wants`, with `of` and `offered`: the factory requires other arguments; or `unused`, with `of` and
-            `takes`: it takes a setting in neither way.
+            `takes`: it takes a setting in neither way; or `passed`, with `of`: Viva passes another value by this name.
     """
     try:
         if settings:
@@ -172,6 +172,8 @@ def _with_settings(factory: Any, offered: dict[str, Any], settings: Any) -> dict
     takes_any = any(item.kind is item.VAR_KEYWORD for item in parameters)
     own = {name: value for name, value in settings.items() if name in named and name not in offered}
     rest = {name: value for name, value in settings.items() if name not in own}
+    if passed := sorted(named & set(offered) & set(rest)):
+        raise Setup(passed=passed, of=_name(factory))
     if rest and (not ("config_var" in named or takes_any) or getattr(factory, "ignores_config_var", False)):
         raise Setup(unused=sorted(rest), of=_name(factory), takes=sorted(named - set(offered)))
     offered = dict(offered, **own)

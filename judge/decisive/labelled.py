@@ -79,6 +79,11 @@ class TriedRun:
     reason: str
 
     @property
+    def usable(self) -> bool:
+        """Return whether the judge gave a usable answer, which may be that it is unsure."""
+        return self.label in (DECISIVE, Label.UNSURE)
+
+    @property
     def step_right(self) -> bool:
         """Return whether it is the labelled step."""
         return self.step == self.run.step
@@ -137,9 +142,11 @@ async def measure(
 
     async def one(run: LabelledRun) -> TriedRun:
         async with places:
-            with answers_of(run.name):
+            with answers_of(run.name) as answers:
                 insight = await evaluator.evaluate(run.transcript, Context(run.name, None, None))
         tried = _tried(run, insight.verdicts)
+        if not tried.usable:
+            answers.forget()
         on_tried(tried)
         return tried
 
@@ -153,7 +160,7 @@ async def measure(
             steps_right=sum(each.step_right for each in tried),
             near=sum(each.near for each in tried),
             unsure=sum(each.label == Label.UNSURE for each in tried),
-            unusable=sum(each.label not in (DECISIVE, Label.UNSURE) for each in tried),
+            unusable=sum(not each.usable for each in tried),
             agents_by_chance=labelled.agents_by_chance,
             steps_by_chance=labelled.steps_by_chance,
             source=labelled.source,

@@ -1,17 +1,27 @@
-"""Ten things that a newcomer looks for, in words of their own, and where they are."""
+"""What newcomers typed into the search before they had seen any page, and where their answers are."""
 
 from __future__ import annotations
 
-TEN_THINGS = {
-    "money": "how-do-i.html#limit-what-a-suite-costs-budget-money-too-expensive",
+BEGINNINGS = {
+    "cost limit": "Limit what a suite costs",
+    "go agent stdin": "Connect an agent in another language",
+    "resume interrupted run": "Resume or continue an interrupted run or suite",
+    "significant difference models": "Compare two models, prompts or versions of an agent",
+    "fail pull request": "Fail the build or pull request if the quality drops",
+    "check output file": "Check an output file that the agent wrote or created",
+    "inter-rater agreement": "Have two people grade the same answers",
+    "langsmith traces": "Grade traces from LangSmith, Langfuse, MLflow, Phoenix or OpenTelemetry",
+    "impatient customer": "Simulate a user or customer with a persona",
+    "find failing turn": "Find the message where a conversation went wrong",
+    "cache judge": "Avoid paying again for unchanged questions",
+    "compare temperature prompts": "Try several temperatures, system prompts or models",
+    "live results browser": "See, watch results live in the browser while a suite runs",
+    "agent crash score": "Know whether a crash of the agent counts",
+}
+"""Query, and how the heading on the page "How do I …?" begins."""
+ELSEWHERE = {
     "virtual environment": "agents-in-a-process-of-their-own.html",
     "github actions": "ci.html#github-actions",
-    "killed": "how-do-i.html#resume-a-suite-that-was-killed-or-after-a-crash",
     "import promptfoo": "import-cases.html#promptfoo",
-    "judge wrong": "how-do-i.html#know-whether-the-judge-is-wrong-agreement-with-people-accuracy",
-    "check file": "how-do-i.html#check-a-file-that-the-agent-wrote-or-created",
-    "chat logs": "how-do-i.html#score-conversations-from-production-or-old-chat-logs",
-    "simulate user": "how-do-i.html#simulate-a-user-with-a-character-and-things-they-know",
-    "slack": "how-do-i.html#get-a-message-or-an-alert-in-slack",
 }
-"""Query, and the place that has to be among the first three results."""
+"""Query, and the place."""

@@ -78,8 +78,9 @@ class AgentHealth:
                     self.made = True
                     return
             raise SharedSetupError(
-                f"the agent {one_line(self.spec, 200)} cannot be examined: {error}. Every construction fails like "
-                "this: set the environment variables and install the packages that it requires, or fix its __init__."
+                f"the agent {one_line(self.spec, 200)} cannot be examined: {str(error).rstrip('.')}. Every "
+                "construction fails like this: set the environment variables and install the packages that it "
+                "requires, or fix its __init__."
             ) from error
         self._count(error)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from viva.models.autogen.client import AutoGenModel
 
 ADDRESS = "OPENAI_BASE_URL"
+ADDRESSES = (ADDRESS, "ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "OLLAMA_HOST")
+"""The variables from which the SDKs of providers take an address that a model file does not name."""
 
 __all__ = ["ModelClient", "make_model"]
 
@@ -80,10 +82,14 @@ def make_model(
 
 
 def identity(spec: str) -> str:
-    """Return what tells a model from others: its name and address, or the digest of its file."""
+    """Return what tells a model from others: its name, or the digest of its file, and the address.
+
+    A file may leave the address to the environment. It may hold a password: the result is only for a digest.
+    """
     if spec.startswith("openai:"):
         return f"{spec} at {os.environ.get(ADDRESS) or 'the default address'}"
-    return f"file {hashlib.sha256(Path(spec).read_bytes()).hexdigest()}"
+    addresses = [f", {name} {url}" for name in ADDRESSES if (url := os.environ.get(name))]
+    return f"file {hashlib.sha256(Path(spec).read_bytes()).hexdigest()}{''.join(addresses)}"
 
 
 def _openai(name: str, seconds: float) -> AutoGenModel:

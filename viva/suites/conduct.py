@@ -22,7 +22,7 @@ from viva.records.sink import Sink
 from viva.records.transcript import Transcript
 from viva.suites.at_work.pausing import Pauses, forget_pause
 from viva.suites.at_work.requeueing import forget_marks
-from viva.suites.engine import AdaptiveJobs, Budget, Engine, LocalEngine, SuiteEnd, run_jobs
+from viva.suites.engine import Budget, Engine, JobSource, LocalEngine, SuiteEnd, run_jobs
 from viva.suites.job import Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
 from viva.suites.request import Request
@@ -99,7 +99,7 @@ class Work:
     """What was asked; it is stored in a new journal, so that the work can be resumed."""
     order: WorkOrder
     """What the jobs share. Its concurrency is that of the jobs."""
-    jobs: Callable[[Path], Iterable[Job] | AdaptiveJobs]
+    jobs: Callable[[Path], Iterable[Job] | JobSource]
     """Makes the jobs, given the journal's folder; called when the journal is open."""
     total: int = 0
     """Number of jobs."""

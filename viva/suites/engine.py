@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -63,29 +63,38 @@ class Doer(Protocol):
 
 
 @runtime_checkable
-class Supply(Protocol):
-    """Jobs that depend on the results of earlier ones, so that a worker may have to wait for the next one."""
-
-    async def ready(self) -> None:
-        """Wait until a job can be drawn, or none will come."""
-        ...
-
-    def settled(self, *, ended: bool) -> None:
-        """Note that a job that was drawn has ended, or was left out."""
-        ...
-
-
-@runtime_checkable
-class AdaptiveJobs(Protocol):
-    """Jobs of which each depends on the results of others, which it is told as a subscriber."""
+class JobSource(Protocol):
+    """Gives out jobs, some of which may depend on the results of earlier ones, so that a worker has to wait."""
 
     async def draw(self) -> Job | None:
         """Return the next job as soon as it is known; None if there is none left."""
         ...
 
-    def refuse(self) -> None:
-        """Note that no further job may be started, the last one that was drawn included."""
+    def settled(self, done: Done | None) -> None:
+        """Note that a drawn job is done; None if it was left out, so that none that depends on it may follow."""
         ...
+
+    def close(self) -> int:
+        """Give out no further job; return how many are known that were not drawn."""
+        ...
+
+
+class ListedJobs:
+    """A source of jobs that do not depend on each other."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs = iter(jobs)
+
+    async def draw(self) -> Job | None:
+        """Return the next job."""
+        return next(self._jobs, None)
+
+    def settled(self, done: Done | None) -> None:
+        """Do nothing: no job depends on another one."""
+
+    def close(self) -> int:
+        """Return the number of jobs that were not drawn."""
+        return sum(1 for _ in self._jobs)
 
 
 class Engine(Protocol):
@@ -157,7 +166,7 @@ class LocalEngine:
 
 async def run_jobs(
     doer: Doer,
-    jobs: Iterable[Job] | AdaptiveJobs,
+    jobs: Iterable[Job] | JobSource,
     concurrency: int,
     subscribers: Subscribers,
     budget: Budget | None = None,
@@ -167,7 +176,7 @@ async def run_jobs(
 
     Args:
         doer: Does one job.
-        jobs: The jobs. They are drawn one by one.
+        jobs: The jobs, or their source. They are drawn one by one.
         concurrency: The number of jobs at once.
         subscribers: Are notified.
         budget: What the jobs may use.
@@ -180,9 +189,7 @@ async def run_jobs(
     """
     budget = budget or Budget()
     end, spent = SuiteEnd(), NO_USAGE
-    adaptive = jobs if isinstance(jobs, AdaptiveJobs) else None
-    left: Iterator[Job] = iter(()) if isinstance(jobs, AdaptiveJobs) else iter(jobs)
-    supply = left if isinstance(left, Supply) else None
+    source = jobs if isinstance(jobs, JobSource) else ListedJobs(jobs)
     begun = 0
 
     async def work() -> None:
@@ -190,29 +197,25 @@ async def run_jobs(
         while True:
             if may_begin is not None:
                 await may_begin()
-            if supply is not None:
-                await supply.ready()
-            if (job := next(left, None) if adaptive is None else await adaptive.draw()) is None:
+            if (job := await source.draw()) is None:
                 return
-            reason = over_budget(budget, spent, begun) or doer.why_not(job)
-            if reason is not None:
-                end.reason = reason
-                end.left_out += 1
-                if supply is not None:
-                    supply.settled(ended=False)
-                if adaptive is not None:
-                    adaptive.refuse()
-                continue
-            begun += 1
             try:
+                if may_begin is not None:
+                    await may_begin()  # again: the job may have been waited for
+                reason = over_budget(budget, spent, begun) or doer.why_not(job)
+                if reason is not None:
+                    end.reason = reason
+                    end.left_out += 1
+                    source.settled(None)
+                    continue
+                begun += 1
                 done = await doer.do(job, subscribers)
             except asyncio.CancelledError:
                 end.left_out += 1
                 raise
             spent += done.spent
             end.ended += 1
-            if supply is not None:
-                supply.settled(ended=True)
+            source.settled(done)
 
     workers: list[asyncio.Future[None]] = []
     try:
@@ -229,7 +232,7 @@ async def run_jobs(
                 worker.result()
     except TimeoutError:
         end.reason = f"--max-time of {budget.max_seconds:g} s is used up"
-        end.left_out += sum(1 for _ in left)
+        end.left_out += source.close()
     finally:
         for worker in workers:
             worker.cancel()

@@ -134,7 +134,7 @@ def gate(
     # steps only.
     missing += faults_missing(figures, max_examiner_faults)
     if floors != Gates() or drops != Gates() or max_examiner_faults is not None:
-        missing += _requeued(figures)
+        missing += counted_before(figures)
     if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
@@ -142,7 +142,7 @@ def gate(
     return (EXIT_NOT_SCORED, "; ".join(missing)) if missing else (EXIT_DONE, "")
 
 
-def _requeued(figures: Figures) -> list[str]:
+def counted_before(figures: Figures) -> list[str]:
     """Return that runs were done again after they had counted against the agent: whoever may choose that, may pass."""
     return [
         f"{counted(group.runs, 'run')} ended as {group.outcome.value} and counted, before the user requeued them; "

@@ -14,6 +14,7 @@ from viva.exam.forking.fork import Fork, fork_at
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader
+from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.kept_cases import stored_case, unpack_data_files
 from viva.journal.reader import decode_run
@@ -175,6 +176,8 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
         if key not in found.cases:
             found.cases[key] = with_data_files(stored_case(folder, *key), folder, data, named)
         case, trial = found.cases[key], facts.trial
+        if request.edits.message is not None:
+            _refuse_last_round(lines.run, request.fork_at, request.options.max_rounds or case.max_rounds)
         while (case.name, trial) in taken:
             trial += 1
         taken.add((case.name, trial))
@@ -201,6 +204,20 @@ def refuse_end(fork: Fork, examiner: str | None) -> None:
         raise SetupError(
             f"no question of {fork.stored.id} is left after round {fork.round}. Choose an earlier round for --fork-at, "
             "or have a model continue: --examiner model --model NAME"
+        )
+
+
+def _refuse_last_round(run: str, fork_at: int, most: int | None) -> None:
+    """Check that the conversation may have the round in which an edited message is asked.
+
+    Raises:
+        SetupError: it ends with the round of the fork.
+    """
+    most = most or DEFAULT_MAX_ROUNDS
+    if fork_at >= most:
+        raise SetupError(
+            f"the edited message cannot be asked: {run} has at most {counted(most, 'round')}. Choose an earlier round "
+            "for --fork-at; the message is that of the round after it."
         )
 
 

@@ -183,7 +183,8 @@ class BisectRequest(JournalsRequest):
     def parts(self) -> dict[str, object]:
         """Return the conversation, and what is to be found."""
         # Without `super`, which a dataclass with slots does not have.
-        return {**JournalsRequest.parts(self), "plan": self.plan}
+        # The limit of forks may be another one when the work is resumed.
+        return {**JournalsRequest.parts(self), "plan": self.plan.limited_to(1)}
 
     @property
     def ways(self) -> tuple[Means, ...]:

@@ -79,6 +79,19 @@ async def test_a_setting_that_nothing_takes_is_a_mistake(here: Path) -> None:
         await reply("a.py:Closed[tempo=3]", isolate=True)
 
 
+async def test_what_viva_passes_itself_is_no_setting(here: Path) -> None:
+    for name in ("task_description", "config_var"):
+        with pytest.raises(SetupError, match=f"Agent cannot have the setting {name}: Viva passes"):
+            await reply(f"a.py:Agent[{name}=0]")
+    with pytest.raises(AgentError, match="cannot have the setting task_description"):
+        await reply("a.py:Agent[task_description=0]", isolate=True)
+
+
+def test_a_setting_in_brackets_twice_is_a_mistake(here: Path) -> None:
+    with pytest.raises(SetupError, match="has the setting temperature twice"):
+        load_agent("a.py:Agent[temperature=1,temperature=2]")
+
+
 @pytest.mark.parametrize("spec", ["http://127.0.0.1:9/v1#m[t=1]", "cmd+plain:cat[t=1]", "a2a:http://127.0.0.1:9[t=1]"])
 async def test_connections_without_settings_refuse_them(here: Path, spec: str) -> None:
     with pytest.raises(SetupError, match="takes no setting t"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -30,6 +30,8 @@ from viva.judge.decisive.accuracy import (
 from viva.judge.decisive.acts import acts_of, agents_of
 from viva.judge.decisive.evaluator import DECISIVE, DecisiveStep
 from viva.judge.decisive.labelled import measure, read_labelled_runs
+from viva.models.cache.answers import open_cache
+from viva.models.client import ModelClient, Provider
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Step, StepKind, Transcript
 from viva.records.verdict import Insight, Label
@@ -171,6 +173,16 @@ async def test_an_unusable_answer_is_a_wrong_one(tmp_path: Path) -> None:
     labelled = read_labelled_runs(labelled_file(tmp_path, who_and_when()))
     accuracy, _ = await measure(ScriptedModel(lambda request: "I do not know."), labelled)
     assert (accuracy.runs, accuracy.steps_right, accuracy.unusable) == (1, 0, 1)
+
+
+async def test_answers_that_cannot_be_used_are_not_kept(tmp_path: Path) -> None:
+    labelled = read_labelled_runs(labelled_file(tmp_path, who_and_when()))
+    answers = ["I do not know.", answer("2", "b says so", "b")]
+    for unusable, said in ((1, answers[0]), (0, answers[1]), (0, answers[0])):
+        model = ScriptedModel(lambda request, said=said: said)  # type: ignore[misc]
+        kept = ModelClient(cast("Provider", model), cache=open_cache(tmp_path / "kept"))
+        accuracy, _ = await measure(kept, labelled)
+        assert accuracy.unusable == unusable
 
 
 def test_measurements_are_of_one_judge_with_its_prompts_and_torn_lines_are_passed_over(tmp_path: Path) -> None:

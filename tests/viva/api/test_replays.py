@@ -72,3 +72,11 @@ def test_an_agent_file_is_an_agent_also_here(tmp_path: Path) -> None:
     file.write_text(f"connector: cmd\ncommand: {sys.executable} agent.py\n")
     run = viva.examine("echo", str(file), sandbox="process")
     assert run.transcript.rounds[0].agent == "hello", run.transcript.stop_detail
+
+
+async def test_a_message_for_a_round_that_never_comes_is_a_mistake() -> None:
+    first = await viva.examine_async("sum_1_to_50", Remembers, sandbox="process", max_rounds=2)
+    with pytest.raises(viva.SetupError, match=r"the edited message cannot be asked: .* has at most 2 rounds"):
+        await viva.replay_async(first, Remembers, fork_at=2, message="Well?", sandbox="process", max_rounds=2)
+    longer = await viva.replay_async(first, Remembers, fork_at=2, message="Well?", sandbox="process", max_rounds=3)
+    assert [run.transcript.rounds[2].examiner for run in longer.runs()] == ["Well?"]

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tests.examples import examples
-from viva.errors import SetupError
+from viva.errors import SetupError, SharedSetupError
 from viva.models.cache.answers import NAME, AnswerCache, open_cache
 from viva.models.cache.scope import answers_of
 from viva.models.client import ModelClient
+from viva.models.factory import identity
 from viva.models.marks import new_mark, remember_marks, with_marks, without_marks
 from viva.models.model import NO_LIMITS, CallLimits, Completion, ModelFeatures, ModelMessage, PictureFile
 from viva.records.transcript import Usage
@@ -33,8 +34,10 @@ class Provider:
     name = "m"
     features = ModelFeatures()
 
-    def __init__(self) -> None:
+    def __init__(self, verdict: str = "") -> None:
         self.calls = 0
+        self.verdict = verdict
+        """What it always answers, with its line breaks as they are."""
 
     async def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS
@@ -43,7 +46,10 @@ class Provider:
         content = messages[-1].content
         text = content if isinstance(content, str) else next(part for part in content if isinstance(part, str))
         data = {"mark": text.split()[-1], "verdict": f"hit {self.calls}"}
-        return Completion(json.dumps(data), usage=Usage.answered(10, 5))
+        answer = json.dumps(data)
+        if self.verdict:
+            answer = answer.replace(f"hit {self.calls}", self.verdict)
+        return Completion(answer, usage=Usage.answered(10, 5))
 
     async def why_unusable(self) -> str:
         return ""
@@ -52,8 +58,8 @@ class Provider:
         pass
 
 
-def client(folder: Path) -> tuple[ModelClient, Provider]:
-    provider = Provider()
+def client(folder: Path, verdict: str = "") -> tuple[ModelClient, Provider]:
+    provider = Provider(verdict)
     return ModelClient(provider, cache=open_cache(folder)), provider
 
 
@@ -113,9 +119,9 @@ async def test_other_words_pictures_limits_and_models_are_other_questions(tmp_pa
 
 async def test_a_mark_is_what_was_drawn_and_nothing_that_looks_like_one(tmp_path: Path) -> None:
     model, provider = client(tmp_path / "answers")
-    for identity in ("0123abcd", "89abcdef"):  # of a commit, say: another question
+    for commit in ("0123abcd", "89abcdef"):  # another question
         with answers_of("run"):
-            await ask(model, f"What is {identity}? mark")
+            await ask(model, f"What is {commit}? mark")
     assert provider.calls == 2
 
 
@@ -138,11 +144,50 @@ async def test_a_damaged_answer_is_asked_again_and_replaced(tmp_path: Path, cont
             file.write_bytes(content)
 
 
+async def test_line_breaks_inside_of_an_answers_strings_do_not_make_it_be_asked_again(tmp_path: Path) -> None:
+    model, provider = client(tmp_path / "answers", verdict="one\ntwo")
+    for _ in range(2):
+        with answers_of("run"):
+            completion = await ask(model, "one mark")
+        assert isinstance(completion.value, Answer)
+        assert completion.value.verdict == "one\ntwo"
+    assert provider.calls == 1
+
+
+async def test_answers_that_cannot_be_removed_fail_no_run(tmp_path: Path) -> None:
+    model, _ = client(tmp_path / "answers")
+    with answers_of("run") as answers:
+        await ask(model, "one mark")
+        (file,) = (each for each in tmp_path.rglob("*.json") if each.name != NAME)
+        file.unlink()
+        file.parent.rmdir()
+        file.parent.write_text("no folder any more")
+        answers.forget()
+
+
+def test_the_address_belongs_to_the_question_also_if_it_is_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text("provider: autogen_ext.models.openai.OpenAIChatCompletionClient\nconfig: {model: m}\n")
+    found = set()
+    for address in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"):
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        found |= {identity("openai:m"), identity(str(file))}
+    assert len(found) == 4
+
+
+async def test_a_password_in_an_address_is_not_written(tmp_path: Path) -> None:
+    model = ModelClient(Provider(), cache=open_cache(tmp_path / "answers"), identity="m at http://me:secret@host/v1")
+    await ask(model, "one mark")
+    assert "secret" not in "".join(each.read_text() for each in tmp_path.rglob("*.json"))
+
+
 async def test_a_folder_that_vanishes_is_reported(tmp_path: Path) -> None:
     model, _ = client(tmp_path / "answers")
     (tmp_path / "answers" / NAME).unlink()
     (tmp_path / "answers").rmdir()
-    with pytest.raises(SetupError, match=r"cannot be kept in .*answers: No such file"):
+    with pytest.raises(SharedSetupError, match=r"cannot be kept in .*answers: No such file"):
         await ask(model, "one mark")
 
 

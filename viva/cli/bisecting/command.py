@@ -14,6 +14,7 @@ from viva.cli.bisecting.result import bisect_and_report
 from viva.cli.options import (
     call_option,
     concurrency_option,
+    given_options,
     options_from,
     out_option,
     resume_options,
@@ -53,7 +54,7 @@ from viva.suites.request import BisectRequest
     show_default=True,
     help="Probability that the decisive round must reach.",
 )
-@click.option(
+@call_option(
     "--max-runs", type=click.IntRange(1, MOST_RUNS), default=120, show_default=True, help="Maximum number of forks."
 )
 @call_option(
@@ -61,6 +62,12 @@ from viva.suites.request import BisectRequest
     type=NumberRange(0, min_open=True),
     metavar="DOLLARS",
     help="Start no further fork once this much has been spent.",
+)
+@call_option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="Start no further fork once this many tokens have been used.",
 )
 @click.option(
     "--point", metavar="ID", default="", help="A fork succeeds if this scoring point is hit, whatever its score."
@@ -101,6 +108,7 @@ def command(
     confidence: float,
     max_runs: int,
     max_cost: float | None,
+    max_tokens: int | None,
     point: str,
     threshold: float,
     fork_by: Means | None,
@@ -112,9 +120,11 @@ def command(
     **given: Any,
 ) -> None:
     """Find the round after which the failed conversation JOURNAL#RUN-ID no longer succeeds."""
-    budget = Budget(max_cost=max_cost)
+    budget = Budget(max_cost=max_cost, max_tokens=max_tokens)
     if resume is not None:
         target, request = resumed_request(resume, BisectRequest, "bisect", given)
+        if "max_runs" in given_options():
+            request = replace(request, plan=request.plan.limited_to(max_runs))
         bisect_and_report(
             target, request, sinks, as_json=as_json, budget=budget, resumed=True, retry_errors=retry_errors
         )

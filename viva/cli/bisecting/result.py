@@ -67,6 +67,6 @@ def bisect_and_report(
         click.echo(json.dumps({**bisection_plain(found, folder), "stopped": end.reason}))
     else:
         Console().print(bisection_report(found, folder))
-        if end.reason is not None:
-            click.echo(f"{one_line(end.reason, 300)}; {again}", err=True)
+    if end.reason is not None:
+        click.echo(f"stopped: {one_line(end.reason, 300)}; {again}", err=True)
     raise SystemExit(EXIT_NOT_SCORED if found.finding is BisectionFinding.NOT_DECIDED else EXIT_DONE)

@@ -181,6 +181,9 @@ def command(
         _report(records, figures, request, folder, quiet=quiet)
         for line in () if drift is None else drift_lines(drift):
             click.echo(printable(line))
+    if drift is not None and (kept := sum(record.cached_answers for record in records)):
+        words = f"{counted(kept, 'answer')} of --cache stood for questions to the judge: drift in these cannot be seen"
+        click.echo(f"note: {words}. Judge without --cache to look for it.", err=True)
     written = write_evaluations(folder)
     if written and not (as_json or quiet):
         click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)

@@ -53,7 +53,7 @@ from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.adaptive.until import FORMS as DECISIONS
-from viva.statistics.adaptive.until import MARGIN, parse_until
+from viva.statistics.adaptive.until import MARGIN, Aim, parse_until
 from viva.statistics.summary import Figures, summarize
 from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in, exit_code
 from viva.suites.adaptive.words import decision_lines
@@ -61,7 +61,7 @@ from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
-from viva.suites.gates import parse_gates, read_baseline
+from viva.suites.gates import counted_before, parse_gates, read_baseline
 from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest
 from viva.suites.resuming.stored_request import holds_request
@@ -244,6 +244,9 @@ def command(
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
+    elif end.reason is not None:
+        words = f"{end.reason}. To resume with a higher limit: {again}"
+        console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
     code, words = gate_with_labels(
         figures, gates, max_examiner_faults, corrected=corrected, baseline=before, drops=drops if max_drop else None
     )
@@ -251,6 +254,9 @@ def command(
         click.echo(words, err=True)
     if request.until is not None and code == EXIT_DONE:
         code = exit_code(decisions)
+        if code == EXIT_DONE and request.until.aim is Aim.GATE and (before_requeued := counted_before(figures)):
+            code = EXIT_NOT_SCORED
+            click.echo("; ".join(before_requeued), err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 

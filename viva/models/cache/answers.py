@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from viva.errors import SetupError
+from viva.errors import ModelAnswerError, SetupError, SharedSetupError
+from viva.models.answer import read_answer
 from viva.models.cache.scope import current_scope
 from viva.models.marks import remember_marks, with_marks, without_marks
 from viva.models.model import CallLimits, Completion, FinishReason, ModelMessage
@@ -56,7 +57,8 @@ class AnswerCache:
 
     async def answer(
         self,
-        model: str,
+        name: str,
+        identity: str,
         messages: Sequence[ModelMessage],
         schema: type[BaseModel] | None,
         limits: CallLimits,
@@ -67,7 +69,8 @@ class AnswerCache:
         What is not a usable answer is not kept. The usage of a kept answer is nothing.
 
         Args:
-            model: What tells the model from others.
+            name: The name of the model, which is written beside the answer.
+            identity: What tells the model from others. It may hold a password, so that only its digest is kept.
             messages: The conversation.
             schema: The form of the answer.
             limits: The limits of the call.
@@ -75,10 +78,10 @@ class AnswerCache:
 
         Raises:
             Exception: what `ask` raises.
-            SetupError: the answer cannot be written.
+            SharedSetupError: the answer cannot be written, so that no later one could either.
         """
         scope = current_scope()
-        question = _question(model, messages, schema, limits)
+        question = _question(identity, messages, schema, limits)
         file = self._file(question, scope.run, scope.number(question.digest))
         kept = await asyncio.to_thread(_read, file, question, schema)
         if kept is not None:
@@ -87,7 +90,7 @@ class AnswerCache:
             return kept
         completion = await ask()
         if completion.finish in _USABLE:
-            await asyncio.to_thread(self._write, file, question, model, completion)
+            await asyncio.to_thread(self._write, file, question, name, completion)
             scope.used(file)
         return completion
 
@@ -114,7 +117,9 @@ class AnswerCache:
         except OSError as error:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
-            raise SetupError(f"the answer of a model cannot be kept in {self.folder}: {error.strerror}.") from error
+            raise SharedSetupError(
+                f"the answer of a model cannot be kept in {self.folder}: {error.strerror}."
+            ) from error
 
 
 def open_cache(folder: str | Path) -> AnswerCache:
@@ -188,8 +193,8 @@ def _read(file: Path, question: _Question, schema: type[BaseModel] | None) -> Co
         return None
     try:
         text = with_marks(data["text"], question.numbers)
-        value = schema.model_validate_json(text) if schema is not None and data.get("in_schema") else None
-    except (LookupError, ValidationError):
+        text, value = read_answer(text, "stop", schema if data.get("in_schema") else None)
+    except (LookupError, ModelAnswerError):
         return None
     return Completion(text, value, NO_USAGE)
 

@@ -5,6 +5,7 @@ Equal questions of two trials, or two votes on one point, are two draws: one kep
 
 from __future__ import annotations
 
+import contextlib
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -35,7 +36,8 @@ class AnswerScope:
     def forget(self) -> None:
         """Remove the kept answers of this run, because they did not lead to a result: the next attempt asks again."""
         for file in self._files:
-            file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # its folder vanished, or became another's
+                file.unlink()
         self._files.clear()
 
 

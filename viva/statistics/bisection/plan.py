@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -42,6 +42,10 @@ class BisectionPlan:
     point: str = ""
     """The id of the scoring point that must be hit instead; empty for the score."""
     recorded: tuple[RecordedRound, ...] = ()
+
+    def limited_to(self, max_runs: int) -> BisectionPlan:
+        """Return this plan with another maximum number of forks, which what they tell does not depend on."""
+        return replace(self, rules=replace(self.rules, max_runs=max_runs))
 
     def succeeded(self, record: RunRecord) -> bool | None:
         """Return whether a run succeeds; None if it could not be scored."""
@@ -177,4 +181,6 @@ def bisection_of(plan: BisectionPlan, records: Iterable[RunRecord]) -> Bisection
         agent = record.agent
         if way := record.setting.forked_from.get("by"):
             by[way] = by.get(way, 0) + 1
+    if len(results) > plan.rules.max_runs:  # the limit was raised when the search was resumed
+        plan = plan.limited_to(min(len(results), MOST_RUNS))
     return Bisection(plan, search(plan.rules, results), results, runs, by, agent)

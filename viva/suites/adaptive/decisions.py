@@ -9,10 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 
+from viva.adapters.connectors.spec import agent_label
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.reader import read_records
 from viva.records.run_record import RunRecord
+from viva.records.text import one_line
 from viva.statistics.adaptive.evidence import BatchEvidence, Strata, evidence
 from viva.statistics.adaptive.until import Aim, Until
 from viva.statistics.intervals import Interval
@@ -21,6 +23,8 @@ from viva.suites.adaptive.batches import StoredBatch, StratumKey, gathered, read
 from viva.suites.request import SuiteRequest
 from viva.suites.resuming.stored_request import load_request
 
+MOST_NAMED = 5
+"""Agents that a message names."""
 Scores = Mapping[str, float | None]
 """The score of each run that has a record, by its id; None if it does not count."""
 
@@ -210,7 +214,12 @@ def refuse_impossible(until: Until, agents: Sequence[str]) -> None:
         SetupError: it is not.
     """
     if until.aim is Aim.COMPARE and len(agents) != 2:
+        if len(agents) < 2:
+            raise SetupError("--until compare requires two agents, and 1 is given: name both with --agent.")
+        names = ", ".join(one_line(agent_label(each), 80) for each in agents[:MOST_NAMED])
+        more = f" and {len(agents) - MOST_NAMED} more" if agents[MOST_NAMED:] else ""
         raise SetupError(
-            f"--until compare requires two agents, and {len(agents)} {'is' if len(agents) == 1 else 'are'} given: "
-            "name both with --agent."
+            f"--until compare requires two agents, and {len(agents)} are given: {names}{more}. Each combination of "
+            "--vary is an agent. Name the two to compare, each as one --agent with its settings (--agent "
+            "'SPEC[NAME=VALUE]'); --until ci=WIDTH tells the score of each instead."
         )

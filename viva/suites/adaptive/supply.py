@@ -13,6 +13,7 @@ from viva.statistics.adaptive.until import Aim, Until
 from viva.suites.adaptive.batches import StoredBatch, StratumKey, after, gathered, read_batches, write_batch
 from viva.suites.adaptive.decisions import Scores, decide, questions, scores_in
 from viva.suites.job import Job
+from viva.suites.worker import Done
 
 MOST_FILLS = 2
 """Times that excluded runs of one batch are replaced."""
@@ -89,8 +90,8 @@ class AdaptivePlan:
         return needed
 
 
-class BatchedJobs(Iterator[Job]):
-    """The jobs of the batches that are stored, and then those of further ones, until there is none."""
+class BatchedJobs:
+    """Gives out the jobs of the batches that are stored, and then those of further ones, until there is none."""
 
     def __init__(
         self,
@@ -108,26 +109,14 @@ class BatchedJobs(Iterator[Job]):
         announce: Is told of each further batch.
         """
         self._plan, self._folder, self._jobs, self._more, self._announce = plan, folder, jobs, more, announce
-        self._next: Job | None = None
         self._begun = 0
         self._stopped = self._ended = False
         self._lock, self._settled = asyncio.Lock(), asyncio.Event()
 
-    def __next__(self) -> Job:
-        job = self._next if self._next is not None else next(self._jobs, None)
-        self._next = None
-        if job is None:
-            raise StopIteration
-        self._begun += 1
-        return job
-
-    async def ready(self) -> None:
-        """Wait until a job can be drawn, or none will come."""
+    async def draw(self) -> Job | None:
+        """Return the next job; once all of a batch were drawn, wait until they have ended."""
         async with self._lock:
-            while self._next is None and not self._ended:
-                self._next = next(self._jobs, None)
-                if self._next is not None:
-                    return
+            while (job := next(self._jobs, None)) is None and not self._ended:
                 if self._begun:
                     self._settled.clear()
                     await self._settled.wait()
@@ -135,12 +124,19 @@ class BatchedJobs(Iterator[Job]):
                     self._ended = True
                 else:
                     await self._plan_more()
+            self._begun += job is not None
+            return job
 
-    def settled(self, *, ended: bool) -> None:
-        """Note that a job that was drawn has ended, or was left out: then no further batch is planned."""
+    def settled(self, done: Done | None) -> None:
+        """Note that a job that was drawn is done, or was left out: then no further batch is planned."""
         self._begun -= 1
-        self._stopped = self._stopped or not ended
+        self._stopped = self._stopped or done is None
         self._settled.set()
+
+    def close(self) -> int:
+        """Plan no further batch; return how many jobs of this one were not drawn."""
+        self._ended = True
+        return sum(1 for _ in self._jobs)
 
     async def _plan_more(self) -> None:
         batches, scores, planned = await asyncio.to_thread(self._planned)

@@ -70,7 +70,8 @@ def _answer(decision: AdaptiveDecision) -> str:
         Answer.BELOW: f"surely below {gate}",
         Answer.PRECISE: f"known to within {gate}",
     }.get(decision.answer, "undecided")
-    return f"{names[0]} is {what}; mean score of these {counted(decision.cases, 'case')} {shown}"
+    cases = "this case" if decision.cases == 1 else f"these {counted(decision.cases, 'case')}"
+    return f"{names[0]} is {what}; mean score of {cases} {shown}"
 
 
 def _cost(decision: AdaptiveDecision) -> str:

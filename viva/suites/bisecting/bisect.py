@@ -21,7 +21,7 @@ from viva.journal.kept_cases import stored_case
 from viva.journal.reader import StoredRun, read_records
 from viva.journal.writer import run_id
 from viva.statistics.bisection.plan import BisectionPlan, fork_id, trial_of
-from viva.statistics.bisection.search import ForkResult, ForkTrial
+from viva.statistics.bisection.search import ForkResult, ForkTrial, search
 from viva.suites.bisecting.conversation import conversation_of
 from viva.suites.bisecting.fork_jobs import ForkJobs
 from viva.suites.chosen.conversations import wanted_conversations
@@ -101,8 +101,10 @@ async def bisect(
             total = max(0, _usual(request.plan) - done)
             return Work(request=asked, order=order, jobs=lambda _: jobs, total=total, done_before=done)
 
-        around = replace(around, subscribers=(jobs, *around.subscribers))
-        return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
+        end = await conduct(folder, prepare, around, resumed=resumed, budget=budget)
+        if end.reason is None and _used_up(request.plan, results):
+            end.reason = f"--max-runs of {request.plan.rules.max_runs:,} is used up; a higher one goes on"
+        return end
 
 
 class _JobMaker:
@@ -161,6 +163,12 @@ def _results(
         if trial is not None and step is ResumeStep.SKIP:
             found[trial] = plan.result(record, trial.kept)
     return found
+
+
+def _used_up(plan: BisectionPlan, results: Mapping[ForkTrial, ForkResult]) -> bool:
+    """Return whether the search ended undecided because it may make no further fork."""
+    state = search(plan.rules, results)
+    return state.confidence < plan.rules.confidence and state.failed is None and state.runs >= plan.rules.max_runs
 
 
 def _usual(plan: BisectionPlan) -> int:

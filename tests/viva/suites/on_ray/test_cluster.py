@@ -28,6 +28,7 @@ from tests.viva.suites.conftest import MODEL, SECRET
 from tests.viva.viva_command import clean_environment, in_this_process, start
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import scan
+from viva.suites.adaptive.batches import read_batches
 from viva.suites.on_ray import cluster as connection
 
 AGENT = """
@@ -72,6 +73,21 @@ def suite(place: Desk, nodes: RayNodes, *more: str | int) -> list[str | Path | f
     """The command for the case `exam`."""
     where = ["--engine", "ray", "--ray-address", nodes.address]
     return ["suite", "exam", "--agent", "agent.py:Agent", "--sandbox", "process", *where, "--out", "j", *more]
+
+
+def test_an_adaptive_suite_decides_the_same_on_a_cluster_and_here(place: Desk, cluster: RayNodes) -> None:
+    for name, said in (("yes", "yes"), ("no", "no")):
+        check = {"score_point": "It says yes.", "weight": 1, "check": {"contains": "yes"}}
+        place.case(name, script=[said], scoring_points=[check])
+    base = ("suite", "yes", "no", "--agent", "agent.py:Agent", "--until", "ci=0.04", "--json")
+    on_ray = (*base, "--engine", "ray", "--ray-address", cluster.address)
+    far, near = (
+        json.loads(place.viva(*words, "--out", out, expect=0).stdout)
+        for words, out in ((on_ray, "far"), (base, "near"))
+    )
+    assert far["decisions"] == near["decisions"]
+    assert far["decisions"][0]["batches"] > 1
+    assert read_batches(place.folder / "far") == read_batches(place.folder / "near")
 
 
 def test_a_key_is_used_on_the_nodes_and_never_travels(place: Desk, cluster: RayNodes) -> None:
