@@ -20,6 +20,8 @@ from tests.environments import folder_of, program_of, python_of
 from tests.messages_server import MessagesServer
 from tests.model_server import STOP_KEYWORD, ModelServer, Request, agent, by_role, judge, said_by, system_text, text_of
 from tests.viva.agents.page_commands import PAGES, ROOT, Reader, commands_of, files_of
+from tests.viva.viva_command import VIVA
+from tests.warm.typed import typed_programs
 
 INSTALLS = "installs from an index: tests/environments makes the same environments, and tests/installed installs extras"
 NOT_TYPED = {
@@ -87,10 +89,11 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, model: ModelServer) -> Reader:
-    found = Reader(tmp_path)
-    found.environment |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "unused"}
-    return found
+def reader(tmp_path: Path, model: ModelServer) -> Iterator[Reader]:
+    with typed_programs(VIVA) as programs:
+        found = Reader(tmp_path, programs)
+        found.environment |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "unused"}
+        yield found
 
 
 def typed(page: str) -> list[str]:

@@ -16,7 +16,7 @@ export class Overview extends Drawn {
     const agents = el("table", {}, el("thead", {}, el("tr", {}, ["Agent", "Mean score", "95 % interval", "Passed", "Excluded"].map((name, place) =>
       el("th", { class: place > 1 ? "n" : null }, name)))), el("tbody", {}, found.agents.map((agent) => el("tr", {},
       el("th", {}, el("a", { href: runs(`agent=${quoted(agent.agent)}`), dir: "auto" }, agent.agent)),
-      el("td", { class: "wide" }, el("meter", { min: 0, max: 1, value: agent.mean ?? 0, "aria-label": "mean score" }), " ", agent.mean === null ? "none" : agent.mean.toFixed(2)),
+      el("td", { class: "wide" }, el("meter", { min: 0, max: 1, value: agent.mean ?? 0, "aria-label": "mean score" }), " ", agent.mean?.toFixed(2) ?? "none"),
       el("td", { class: "n" }, agent.interval || ""), el("td", { class: "n" }, `${agent.passes} of ${agent.runs}`, " ", el("small", {}, percent(agent.runs ? agent.passes / agent.runs : null))),
       el("td", { class: "n" }, agent.excluded || "")))));
     const misses = found.misses.map((miss) => el("tr", {}, el("td", { class: "n" }, el("b", {}, miss.runs), " ", miss.runs === 1 ? "run" : "runs", " ", el("small", {}, miss.share)),
