@@ -113,7 +113,7 @@ class ModelClient:
             ModelError: the provider failed after retries, or refused, or did not answer within the limit.
             ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
             PlanError: the provider has never answered, and refuses the key, the model or the address.
-            SetupError: an answer cannot be kept.
+            SharedSetupError: an answer cannot be kept.
         """
         if self._cache is None:
             return await self._limited(messages, schema, limits)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tests.examples import examples
-from viva.errors import SetupError
+from viva.errors import SetupError, SharedSetupError
 from viva.models.cache.answers import NAME, AnswerCache, open_cache
 from viva.models.cache.scope import answers_of
 from viva.models.client import ModelClient
@@ -187,7 +187,7 @@ async def test_a_folder_that_vanishes_is_reported(tmp_path: Path) -> None:
     model, _ = client(tmp_path / "answers")
     (tmp_path / "answers" / NAME).unlink()
     (tmp_path / "answers").rmdir()
-    with pytest.raises(SetupError, match=r"cannot be kept in .*answers: No such file"):
+    with pytest.raises(SharedSetupError, match=r"cannot be kept in .*answers: No such file"):
         await ask(model, "one mark")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from viva.errors import ModelAnswerError, SetupError
+from viva.errors import ModelAnswerError, SetupError, SharedSetupError
 from viva.models.answer import read_answer
 from viva.models.cache.scope import current_scope
 from viva.models.marks import remember_marks, with_marks, without_marks
@@ -78,7 +78,7 @@ class AnswerCache:
 
         Raises:
             Exception: what `ask` raises.
-            SetupError: the answer cannot be written.
+            SharedSetupError: the answer cannot be written, so that no later one could either.
         """
         scope = current_scope()
         question = _question(identity, messages, schema, limits)
@@ -117,7 +117,9 @@ class AnswerCache:
         except OSError as error:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
-            raise SetupError(f"the answer of a model cannot be kept in {self.folder}: {error.strerror}.") from error
+            raise SharedSetupError(
+                f"the answer of a model cannot be kept in {self.folder}: {error.strerror}."
+            ) from error
 
 
 def open_cache(folder: str | Path) -> AnswerCache:
