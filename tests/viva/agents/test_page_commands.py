@@ -251,7 +251,8 @@ def test_continuing(reader: Reader) -> None:
     name = "class CarefulAgent"
     assert name in CAREFUL
     changed = CAREFUL.replace(name, "class Changed")
-    reader.write({"my_agent.py": f"{CAREFUL.replace(name, 'class MyAgent')}\n\n{changed}"})
+    agents = f"{CAREFUL.replace(name, 'class MyAgent')}\n\n{changed}"
+    reader.write({"my_agent.py": agents, "asked-differently.txt": "Once more, please: what is the next number?"})
     reader.type(*typed("fork.md"))
 
 
