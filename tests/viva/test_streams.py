@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +12,40 @@ import pytest
 from tests.viva.conftest import Desk
 from tests.viva.reports.made import write_run
 from tests.viva.viva_command import VIVA, clean_environment
+from tests.warm.typed import typed_programs
 from viva.journal.writer import Journal
 
+Piped = Callable[..., tuple[int, str]]
 
-def piped(desk: Desk, *arguments: str | Path, errors_too: bool = False, lines: int = 0) -> tuple[int, str]:
-    """Run viva into a reader that leaves after some lines; give viva's own exit code, and what it wrote to stderr."""
-    call = " ".join(f"'{each}'" for each in (VIVA, *arguments))
-    done = subprocess.run(
-        ["bash", "-c", f"{call} {'2>&1' if errors_too else ''} | head -n {lines} > /dev/null; exit ${{PIPESTATUS[0]}}"],
-        cwd=desk.folder,
-        env=clean_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    return done.returncode, done.stderr
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The command `viva`, for a shell."""
+    file = tmp_path_factory.mktemp("bin") / "viva"
+    with typed_programs(VIVA) as programs:
+        file.write_text(programs["viva"])
+        file.chmod(0o755)
+        yield file
+
+
+@pytest.fixture
+def piped(program: Path) -> Piped:
+    """Runs viva into a reader that leaves after some lines; gives viva's own exit code, and what it wrote to stderr."""
+
+    def run(desk: Desk, *arguments: str | Path, errors_too: bool = False, lines: int = 0) -> tuple[int, str]:
+        call = " ".join(f"'{each}'" for each in (program, *arguments))
+        to = f"{'2>&1' if errors_too else ''} | head -n {lines} > /dev/null; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(
+            ["bash", "-c", f"{call} {to}"],
+            cwd=desk.folder,
+            env=clean_environment(),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+        return done.returncode, done.stderr
+
+    return run
 
 
 @pytest.fixture
@@ -58,13 +78,17 @@ def long(desk: Desk) -> Desk:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
-def test_a_reader_that_leaves_early_is_no_fault(long: Desk, lines: int, arguments: tuple[str, ...]) -> None:
+def test_a_reader_that_leaves_early_is_no_fault(
+    long: Desk, piped: Piped, lines: int, arguments: tuple[str, ...]
+) -> None:
     expected = long.viva(*arguments).returncode if arguments[0] == "doctor" else 0
     assert piped(long, *arguments, lines=lines) == (expected, "")
 
 
 @pytest.mark.parametrize("errors_too", [False, True])
-def test_a_reader_that_leaves_neither_ends_a_suite_nor_turns_its_gate(desk: Desk, errors_too: bool) -> None:
+def test_a_reader_that_leaves_neither_ends_a_suite_nor_turns_its_gate(
+    desk: Desk, piped: Piped, errors_too: bool
+) -> None:
     agent = desk.agent(
         """
         def get_reply_from_agent(self, message):
@@ -81,7 +105,7 @@ def test_a_reader_that_leaves_neither_ends_a_suite_nor_turns_its_gate(desk: Desk
     assert len(outcomes) == 3, "no agent failed because nobody read what it printed"
 
 
-def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk) -> None:
+def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk, piped: Piped) -> None:
     (long.folder / "slow.py").write_text(
         "def write(journals, out):\n"
         "    for number in range(1_000_000):\n"
@@ -93,7 +117,9 @@ def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--failed", "--threshold", "1")], ids=" ".join)
-def test_a_replay_that_nobody_reads_any_more_reads_no_further(desk: Desk, options: tuple[str, ...]) -> None:
+def test_a_replay_that_nobody_reads_any_more_reads_no_further(
+    desk: Desk, piped: Piped, options: tuple[str, ...]
+) -> None:
     with Journal(desk.folder / "journal") as journal:
         for number in range(60):
             write_run(journal, f"case {number}", said=["word " * 800] * 3, hits=[False])
@@ -112,6 +138,7 @@ def test_a_full_disk_behind_standard_output_is_told_without_a_traceback(desk: De
 
 def test_an_exam_runs_where_standard_output_is_closed(desk: Desk) -> None:
     agent = desk.agent("def get_reply_from_agent(self, message): print('thinking'); return 'no'")
+    # Of an interpreter that starts without them: this one is fresh.
     call = f"'{VIVA}' run echo --agent {agent} --sandbox process --out journal"
     for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
         done = subprocess.run(["bash", "-c", f"{call} {closed}"], cwd=desk.folder, env=clean_environment(), timeout=120)

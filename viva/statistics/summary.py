@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Protocol
 
@@ -11,7 +11,8 @@ from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
-from viva.statistics.causes.tally import Cause, CauseTally
+from viva.statistics.causes.cause import Cause
+from viva.statistics.causes.tally import CauseTally, Wording
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.corrected.elsewhere import MeasuredJudge, MeasuredTallies
 from viva.statistics.corrected.figures import CorrectedScore, CorrectedTallies
@@ -22,7 +23,6 @@ from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
 from viva.statistics.layers.figures import HitFigures, HitTallies
-from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.missing.requeued import RequeuedGroup, RequeuedGroups
 from viva.statistics.missing.skipped import SkippedGroup, SkippedGroups
@@ -35,9 +35,8 @@ MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
 MOST_CONDITIONS = 1_000
 """Settings whose words are remembered."""
-MOST_MISS_GROUPS = 100
-MOST_CAUSES = 50
-"""Kinds of misses that are kept of a suite."""
+MOST_CAUSES = 100
+"""Causes of misses that are kept of a suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +73,15 @@ class Figures:
     """How all runs were held; the conditions of most runs come first."""
     troubles: tuple[ErrorGroup, ...] = ()
     """The distinct errors of the runs, at most `MOST_ERROR_GROUPS`; what kept runs out of the averages first."""
-    misses: tuple[MissGroup, ...] = ()
-    """The distinct misses of the runs that count and ended without an error, at most `MOST_MISS_GROUPS`; those of most
-    runs first."""
+    misses: tuple[Cause, ...] = ()
+    """What the runs that count and ended without an error missed, by cause, at most `MOST_CAUSES`; those of most runs
+    first."""
     misses_all: int = 0
-    """Number of distinct misses."""
-    causes: tuple[Cause, ...] = ()
-    """What went wrong alike in several points or cases, at most `MOST_CAUSES`; those of most runs first."""
+    """Number of causes."""
+    misses_left_out: int = 0
+    """Misses that belong to no cause, as there are too many different wordings."""
+    cause_ids: Mapping[Wording, str] = field(default_factory=dict)
+    """The id of the cause of each wording; not in files."""
     evaluator: str | None = None
     """The evaluator whose scores the groups use; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
@@ -122,7 +123,7 @@ class Figures:
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
-        names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
+        names = ("judges", "cause_ids", *(() if self.examiner is not None else ("examiner", "examiner_agents")))
         optional = (
             "hit_layers",
             "variants",
@@ -132,7 +133,7 @@ class Figures:
             "skipped",
             "requeued",
             "own_thresholds",
-            "causes",
+            "misses_left_out",
         )
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
@@ -159,14 +160,14 @@ def summarize(
         measured: The judge's accuracy on other runs, for corrected scores without labels of these.
     """
     held = _Held()
-    errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
+    errors, causes, tallies, trajectories = ErrorGroups(), CauseTally(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing, votes, hits, skipped = MissingTallies(evaluator, absent), VoteTallies(), HitTallies(), SkippedGroups()
-    requeued, causes = RequeuedGroups(), CauseTally()
+    requeued = RequeuedGroups()
     corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
     watching = (
         errors,
-        misses,
+        causes,
         tallies,
         trajectories,
         examiners,
@@ -178,7 +179,6 @@ def summarize(
         hits,
         skipped,
         requeued,
-        causes,
     )
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
@@ -190,6 +190,7 @@ def summarize(
         for tag in cell.tags:
             by_tag.setdefault((tag, cell.agent), []).append(cell)
     tags = sorted(by_tag, key=lambda pair: (natural(pair[0]), natural(pair[1])))
+    grouping = causes.grouping(MOST_CAUSES)
     return Figures(
         threshold=threshold,
         suite=group_of("suite", "", ordered, threshold),
@@ -199,9 +200,10 @@ def summarize(
         cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
         held=held.commonest(),
         troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
-        misses=tuple(misses.commonest(MOST_MISS_GROUPS)),
-        misses_all=misses.kinds,
-        causes=causes.causes(MOST_CAUSES),
+        misses=grouping.causes,
+        misses_all=grouping.count,
+        misses_left_out=grouping.left_out,
+        cause_ids=grouping.ids,
         evaluator=evaluator,
         evaluators=tuple(tallies.overall()),
         evaluator_agents=tuple(tallies.by_agent()),

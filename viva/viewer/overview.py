@@ -9,9 +9,10 @@ from typing import Any
 
 from viva.journal.run_index import read_records
 from viva.records.text import one_line
+from viva.reports.console.whys import left_out_words, points_words
 from viva.reports.number_words import interval, percent
+from viva.statistics.causes.cause import Cause
 from viva.statistics.groups import Group
-from viva.statistics.misses import MissGroup
 from viva.statistics.summary import summarize
 from viva.viewer.watched import WatchedJournal
 
@@ -51,15 +52,18 @@ def _figures(journal: WatchedJournal) -> dict[str, Any]:
         "agents": [_agent(group) for group in figures.agents],
         "misses": misses,
         "more": figures.misses_all - len(misses),
+        "left_out": left_out_words(figures) if figures.misses_left_out else "",
     }
 
 
-def _miss(group: MissGroup) -> dict[str, Any]:
+def _miss(group: Cause) -> dict[str, Any]:
     return {
-        "what": one_line(group.statements, 400),
+        "id": group.id,
+        "what": points_words(group, 400),
         "label": one_line(group.label, 30),
         "reason": one_line(group.reason, 400),
         "runs": group.runs,
+        "share": percent(group.share),
         "cases": group.cases,
         "case": one_line(group.case, 200),
         "run": group.run,

@@ -156,6 +156,10 @@ class PlacesOfRuns:
         del self._open[position]
 
 
+END = 200
+"""Number of bytes of the last line that are kept: the ends of lines differ by their runs, times and scores."""
+
+
 @dataclass(slots=True)
 class JournalPlaces:
     """The places of a journal's runs. `follow` reads what was appended since the last call."""
@@ -169,6 +173,8 @@ class JournalPlaces:
     """Whether the last call of `follow` left something unread, because there was much."""
     _offset: int = 0
     _number: int = 0
+    _end: bytes = b""
+    """The last bytes that were read, by which another file in the journal's place is known."""
 
     def follow(self) -> list[int]:
         """Read what was appended, as far as one call reads; return the positions of the runs that changed, each once.
@@ -183,7 +189,9 @@ class JournalPlaces:
             with open_plain(path) as file:
                 if file.seek(0, 2) < self._offset:
                     raise JournalError(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
-                file.seek(self._offset)
+                file.seek(self._offset - len(self._end))
+                if file.read(len(self._end)) != self._end:
+                    raise JournalError(f"{path} was replaced by another journal. Start the viewer again.")
                 self.is_behind, end = True, self._offset + MOST_AT_ONCE
                 while self._offset < end:
                     if not (line := file.readline(MOST_LINE)):
@@ -194,6 +202,7 @@ class JournalPlaces:
                         break  # it is being written, or longer than any line
                     offset = self._offset
                     self._offset += len(line)
+                    self._end = line[-END:]
                     self._number += 1
                     found = self._take(line, offset, version)
                     if found is not None:

@@ -44,9 +44,10 @@ def files_of(page: str) -> dict[str, str]:
 class Reader:
     """A reader of a page: has its files, the examples and the programs, and types its commands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, texts: Mapping[str, str]) -> None:
         """Args:
         folder: The folder in which the commands are typed.
+        texts: The programs `viva` and `pytest`.
         """
         self.folder = folder
         self.replaced: dict[str, str] = {}
@@ -55,8 +56,9 @@ class Reader:
         programs = folder / "bin"
         programs.mkdir()
         (folder / "home").mkdir()
-        for name, words in {"viva": "-m viva", "python": "", "python3": "", "pytest": "-m pytest"}.items():
-            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        python = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+        for name, text in {"python": python, "python3": python, **texts}.items():
+            (programs / name).write_text(text)
             (programs / name).chmod(0o755)
         self.paths = [str(programs)]
 

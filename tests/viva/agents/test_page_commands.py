@@ -20,6 +20,8 @@ from tests.environments import folder_of, program_of, python_of
 from tests.messages_server import MessagesServer
 from tests.model_server import STOP_KEYWORD, ModelServer, Request, agent, by_role, judge, said_by, system_text, text_of
 from tests.viva.agents.page_commands import PAGES, ROOT, Reader, commands_of, files_of
+from tests.viva.viva_command import VIVA
+from tests.warm.typed import typed_programs
 
 INSTALLS = "installs from an index: tests/environments makes the same environments, and tests/installed installs extras"
 NOT_TYPED = {
@@ -87,10 +89,11 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, model: ModelServer) -> Reader:
-    found = Reader(tmp_path)
-    found.environment |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "unused"}
-    return found
+def reader(tmp_path: Path, model: ModelServer) -> Iterator[Reader]:
+    with typed_programs(VIVA) as programs:
+        found = Reader(tmp_path, programs)
+        found.environment |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "unused"}
+        yield found
 
 
 def typed(page: str) -> list[str]:
@@ -248,7 +251,8 @@ def test_continuing(reader: Reader) -> None:
     name = "class CarefulAgent"
     assert name in CAREFUL
     changed = CAREFUL.replace(name, "class Changed")
-    reader.write({"my_agent.py": f"{CAREFUL.replace(name, 'class MyAgent')}\n\n{changed}"})
+    agents = f"{CAREFUL.replace(name, 'class MyAgent')}\n\n{changed}"
+    reader.write({"my_agent.py": agents, "asked-differently.txt": "Once more, please: what is the next number?"})
     reader.type(*typed("fork.md"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
+from tests.warm.typed import typed_programs
 from viva.cli.main import COMMANDS, viva
 
 ASK = """\
@@ -24,14 +25,20 @@ echo "${{COMPREPLY[@]}}"
 """
 
 
-def environment() -> dict[str, str]:
-    return {**clean_environment(), "PATH": f"{Path(VIVA).parent}:/usr/bin:/bin"}
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Has `viva` on the path."""
+    folder = tmp_path_factory.mktemp("bin")
+    with typed_programs(VIVA) as programs:
+        (folder / "viva").write_text(programs["viva"])
+        (folder / "viva").chmod(0o755)
+        yield {**clean_environment(), "PATH": f"{folder}:/usr/bin:/bin"}
 
 
 @pytest.fixture(scope="module")
-def script() -> str:
+def script(environment: dict[str, str]) -> str:
     """What bash is to load."""
-    asked = {**environment(), "_VIVA_COMPLETE": "bash_source"}
+    asked = {**environment, "_VIVA_COMPLETE": "bash_source"}
     return subprocess.run([VIVA], env=asked, capture_output=True, text=True, check=True).stdout
 
 
@@ -58,10 +65,10 @@ def script() -> str:
         ("export cases --to pyd", "pydantic-evals"),
     ],
 )
-def test_bash_completes(desk: Desk, script: str, words: str, completed: str) -> None:
+def test_bash_completes(desk: Desk, environment: dict[str, str], script: str, words: str, completed: str) -> None:
     (desk.folder / "complete.bash").write_text(script)
     done = subprocess.run(
-        ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment(), capture_output=True, text=True
+        ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment, capture_output=True, text=True
     )
     assert completed in " ".join(done.stdout.split()), done.stderr
 

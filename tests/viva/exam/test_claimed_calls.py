@@ -155,8 +155,15 @@ def seen_calls(stored: StoredRun) -> list[str | None]:
     return [step.tool for step in steps if step.recorded_by == "environment"]
 
 
-@pytest.mark.parametrize("how", SCORES)
-@pytest.mark.parametrize("reached", ["in-process", "isolated", "cmd", "acp"])
+WAYS = [
+    # A claim as a step is one in words, too: it is tried in every way, and the others once in this process.
+    pytest.param(reached, how, marks=() if how == "step" or reached == "in-process" else pytest.mark.soak)
+    for reached in ("in-process", "isolated", "cmd", "acp")
+    for how in SCORES
+]
+
+
+@pytest.mark.parametrize(("reached", "how"), WAYS)
 def test_checks_rest_on_what_the_desk_saw(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch, reached: str, how: str
 ) -> None:
@@ -170,7 +177,7 @@ def test_checks_rest_on_what_the_desk_saw(
     check(examined(desk, EXAMPLE, spec), how)
 
 
-@pytest.mark.parametrize("how", SCORES)
+@pytest.mark.parametrize("how", [pytest.param("words", marks=pytest.mark.soak), "step", "silent"])
 def test_checks_rest_on_it_for_an_agent_behind_http_too(desk: Desk, folder: Path, service: str, how: str) -> None:
     text = textwrap.dedent(AGENT_FILE).replace("PORT", service).replace("HOW", how)
     (folder / "served.yaml").write_text(text)
@@ -195,9 +202,16 @@ def believing(request: Request) -> str:
 
 
 @pytest.mark.parametrize(
-    ("how", "label", "flags"), [("words", "unsure", True), ("step", "unsure", True), ("silent", "hit", False)]
+    ("how", "label", "flags", "isolate"),
+    [
+        ("words", "unsure", True, ()),
+        ("step", "unsure", True, ()),
+        ("silent", "hit", False, ()),
+        ("step", "unsure", True, ("--isolate",)),
+        pytest.param("words", "unsure", True, ("--isolate",), marks=pytest.mark.soak),
+        pytest.param("silent", "hit", False, ("--isolate",), marks=pytest.mark.soak),
+    ],
 )
-@pytest.mark.parametrize("isolate", [(), ("--isolate",)])
 def test_a_model_that_judges_cannot_be_talked_into_it(
     desk: Desk,
     folder: Path,

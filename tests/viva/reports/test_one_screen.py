@@ -12,11 +12,33 @@ import pytest
 
 from tests.viva.reports.conftest import report
 from tests.viva.reports.made import write_run
+from viva.journal.reader import read_records
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome
+from viva.statistics.summary import summarize
 
 LINES, BYTES = 60, 6_000
 NAMES = ("sum_1_to_50", "mean_of_a_column", "weather_asks_back", "same_number_in_two_files", "file_with_a_report")
+SUBJECTS = (
+    *(
+        "mean width of planks",
+        "rainfall in Lisbon",
+        "debt per head",
+        "speed of sound",
+        "dose of insulin",
+        "count of owls",
+    ),
+    *(
+        "price of copper",
+        "height of a tower",
+        "share of voters",
+        "length of rivers",
+        "volume of a cone",
+        "age of trees",
+    ),
+    *("yield of wheat", "loss by friction", "rent in Oslo", "weight of whales", "salary of nurses", "depth of lakes"),
+    *("energy of photons", "delay of trains"),
+)
 AGENTS = ("agents/careful.py:Careful", "agents/hasty.py:Hasty", "agents/forgetful.py:Forgetful")
 
 
@@ -30,6 +52,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for agent, trial in itertools.product(range(3), range(1, 6)):
                 failed = chance.random() < 0.03
                 said = chance.random()
+                of_it = SUBJECTS[case]
                 write_run(
                     journal,
                     f"{NAMES[case % 5]}_{case}",
@@ -37,8 +60,8 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     trial,
                     hits=(True, chance.random() > 0.2 + 0.2 * agent, chance.random() > 0.1),
                     statement=f"In the end, the agent reports the right number for file {case}, in a sentence.",
-                    reason=f"AssertionError: the agent said {said:.6f}, but the number in the file is {case}.5 "
-                    f"(line {case} of the check), and so the check of this number failed",
+                    reason=f"AssertionError: the agent said {said:.6f}, but the {of_it} is {case}.5 "
+                    f"(line {case} of the check), and so the {of_it} is not the one that was wanted",
                     quote=f"The mean of the column of the file number {case} is {said:.6f}, I am sure.",
                     outcome=Outcome.TARGET_ERROR if failed else Outcome.SCORED,
                     error=f"agent.py:{case}: KeyError: 'column {case}' while it read the file" if failed else None,
@@ -63,7 +86,8 @@ def test_misses_of_most_runs_come_first_and_those_left_out_are_counted(usual: Pa
     counts = [int(line.split()[1]) for line in lines if " runs, miss: **" in line]
     assert counts == sorted(counts, reverse=True)
     (left,) = [line for line in lines if line.startswith("Left out here")]
-    assert int(left.split()[3]) + len(counts) == 20
+    causes = summarize(read_records(usual)).misses_all
+    assert int(left.split()[3]) + len(counts) == causes >= 18
 
 
 def test_few_misses_are_told_in_full_with_what_was_quoted(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_commonest_misses_are_told_with_their_reason_and_a_run_to_replay() -
         missing("z", 1, "The file is not there.", statement="It writes the file."),
         run("fine", 1.0),
     )
-    assert text.index("4 runs, miss: It names the city. (x y)") < text.index("1 run, miss: It writes the file. (z)")
+    assert text.index("4 runs, miss: It names the city. (x y; 80%") < text.index("1 run, miss: It writes the file. (z;")
     assert "  AssertionError: it says Rome after 1 s (3 of 4; 1 other reason)" in text
     assert "it says nothing" not in text
     assert text.count("viva replay") == 2
@@ -170,7 +170,7 @@ def test_the_commonest_misses_are_told_with_their_reason_and_a_run_to_replay() -
 def test_of_several_agents_it_is_told_how_often_each_missed_a_point() -> None:
     records = [missing(case, trial, "No.", agent="x:Hasty") for case in "vw" for trial in (1, 2)]
     records += [missing("v", 1, "No.", agent="x:Careful"), run("w", 1, agent="x:Careful")]
-    assert "5 runs, miss: It names the city. (2 cases; Hasty 4, Careful 1)" in shown(*records)
+    assert "5 runs, miss: It names the city. (2 cases; Hasty 4, Careful 1;" in shown(*records)
 
 
 def test_what_is_open_is_told_as_such_and_misses_of_runs_with_an_error_are_not_told_twice() -> None:
@@ -178,7 +178,7 @@ def test_what_is_open_is_told_as_such_and_misses_of_runs_with_an_error_are_not_t
         missing("x", 1, "Nothing says so.", label="unsure"),
         missing("y", 1, "The agent did not reply.", statement="Never told.", error="it hung"),
     )
-    assert "1 run, unsure: It names the city. (x)" in text
+    assert "1 run, unsure: It names the city. (x;" in text
     assert "Never told." not in text
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.verdict import Evidence, Insight, Verdict
-from viva.statistics import misses as module
-from viva.statistics.misses import MissGroups, has_miss
+from viva.statistics.causes import tally as module
+from viva.statistics.causes.cause import MOST_AGENTS, MOST_REASONS, WORDS, has_cause
+from viva.statistics.causes.tally import CauseTally
 from viva.statistics.summary import summarize
 
 
@@ -30,7 +33,7 @@ def test_a_miss_has_its_commonest_reason_its_runs_cases_and_agents() -> None:
     assert (group.words, group.label, group.reason, group.quotes) == ("It asks.", "miss", "got 0", ("It··said.",))
     assert (group.runs, group.reason_runs, group.reasons, group.run, group.case) == (6, 5, 2, "r0", "c0")
     assert (group.cases, group.agents) == (4, {"a": 3, "b": 3})
-    assert [has_miss(record, group) for record in records] == [True] * 5 + [False]
+    assert [has_cause(record, group) for record in records] == [True] * 5 + [False]
 
 
 def test_a_run_that_misses_a_criterion_many_times_counts_once() -> None:
@@ -62,16 +65,37 @@ def test_an_evaluator_without_verdicts_misses_as_a_whole() -> None:
     assert (group.words, group.label, group.reason) == ("grade", "poor", "Too··short.")
 
 
-def test_what_is_held_is_bounded_and_counts_go_on() -> None:
-    groups = MissGroups()
-    for number in range(module.MOST_KINDS + 50):
-        groups.add(run(number, miss("x" * 5_000_000, f"statement {number}")))
-    assert groups.kinds == module.MOST_KINDS
+def distinct(number: int) -> str:
+    """Return words that no other number has."""
+    name = "".join("bcfgjkmpqv"[int(digit)] for digit in str(number))
+    return f"zq{name}o wk{name}o vj{name}o"
+
+
+def test_what_is_held_is_bounded_counts_go_on_and_what_is_left_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_TEMPLATES", 200)
+    tally = CauseTally()
+    for number in range(250):
+        tally.add(run(number, miss("", distinct(number))))
     for number in range(100):
-        groups.add(run(number, miss(f"{'ab' * number}", "statement 1"), agent=f"a{number}"))
-    first = next(groups.commonest(1))
-    assert (first.words, first.runs, first.reasons) == ("statement 1", 101, module.MOST_REASONS)
-    assert len(first.agents) == module.MOST_AGENTS
-    assert all(len(group.reason) <= module.WORDS for group in groups.commonest(10))
-    assert len(summarize([run(n, miss(statement=f"s{n}")) for n in range(150)]).misses) == 100
-    assert summarize([run(n, miss(statement=f"s{n}")) for n in range(150)]).misses_all == 150
+        tally.add(run(number, miss(str(number % 9) * number + "-" * number, distinct(1)), agent=f"a{number}"))
+    tally.add(run(999, miss("- " * 2_500_000, distinct(2))))
+    found = tally.grouping(10)
+    assert (found.count, found.left_out) == (200, 50)
+    first = found.causes[0]
+    assert (first.words, first.runs, first.reasons) == (distinct(1), 101, MOST_REASONS)
+    assert len(first.agents) == MOST_AGENTS
+    assert all(len(group.reason) <= WORDS for group in found.causes)
+    figures = summarize([run(n, miss(statement=distinct(n))) for n in range(150)])
+    assert (len(figures.misses), figures.misses_all, figures.misses_left_out) == (100, 150, 0)
+
+
+def test_statements_of_values_alone_are_told_apart() -> None:
+    assert summarize([run(n, miss(statement=f"s{n}")) for n in range(20)]).misses_all == 20
+
+
+def test_what_is_open_is_no_miss_of_the_same_cause() -> None:
+    reason = "No file was written to the workspace."
+    records = [run(1, miss(reason)), run(2, miss(reason, score=None, label="unsure"))]
+    first, second = summarize(records).misses
+    assert {first.label, second.label} == {"miss", "unsure"}
+    assert first.id != second.id

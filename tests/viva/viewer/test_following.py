@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,28 @@ def test_a_journal_that_became_shorter_is_refused(written: Path) -> None:
     (written / FILE).write_bytes(b"")
     with pytest.raises(JournalError, match="shorter than it was"):
         watched.follow()
+
+
+def test_another_journal_in_the_place_of_one_is_refused_also_if_it_is_longer(written: Path, tmp_path: Path) -> None:
+    watched = WatchedJournal(written)
+    watched.follow()
+    with Journal(tmp_path / "other") as other:
+        for trial in range(1, 40):
+            write_run(other, "another", trial=trial)
+    os.replace(tmp_path / "other" / FILE, written / FILE)
+    with pytest.raises(JournalError, match="was replaced by another journal"):
+        watched.follow()
+
+
+def test_a_copy_that_was_renewed_is_followed(written: Path, tmp_path: Path) -> None:
+    watched = WatchedJournal(written)
+    watched.follow()
+    number = len(watched.runs)
+    copied = tmp_path / "copy"
+    copied.mkdir()
+    shutil.copy(written / FILE, copied)
+    with Journal(copied) as other:
+        write_run(other, "later")
+    os.replace(copied / FILE, written / FILE)
+    watched.follow()
+    assert len(watched.runs) == number + 1

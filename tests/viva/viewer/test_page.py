@@ -428,3 +428,18 @@ def test_a_long_name_does_not_widen_a_narrow_page(tmp_path: Path, serve: Serve, 
     width = browser.run("return document.documentElement.scrollWidth")
     browser.width(1280)
     assert width <= 390
+
+
+def test_two_journals_are_compared_from_the_older_to_the_newer_one(
+    written: Path, tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    with Journal(tmp_path / "newer") as journal:
+        write_run(journal, "addition", "b.py:B", 3, hits=(False, False))
+    browser.open(serve(tmp_path / "newer", written).server.address)  # the newest first, as the command orders them
+    browser.until("document.querySelectorAll('a.row').length === 1")
+    browser.press("v")
+    browser.until("document.querySelector('.versus-runs')")
+    assert texts(browser, ".versus-runs thead th") == ["Case", "suite", "newer"]
+    assert texts(browser, ".filters output")[0].startswith("1 worse")
+    browser.press("j")
+    assert browser.run("return document.activeElement.innerText") == "side by side"

@@ -20,13 +20,13 @@ from viva.records.run_record import RunRecord
 from viva.records.text import counted, exact_line, one_line
 from viva.records.wording import score_line
 from viva.reports.console.comparison import comparison_report
-from viva.reports.console.whys import quoted
+from viva.reports.console.whys import id_words, left_out_words, points_words, quoted
 from viva.reports.facts import missed, quote_line, standing
 from viva.reports.journals import Journals, joined
+from viva.statistics.causes.cause import Cause
 from viva.statistics.comparison import compare
 from viva.statistics.comparison_inputs import choose_agents
 from viva.statistics.error_groups import ErrorGroup
-from viva.statistics.misses import MissGroup
 
 MOST_RUNS = 2_000
 MOST_VERDICTS = 200
@@ -62,24 +62,27 @@ def explain_failures(journal: str, where: str | None = None, threshold: float = 
     figures = subject.figures()
     whole = figures.suite
     folder = subject.locations[0][0]
-    groups: list[ErrorGroup | MissGroup] = [*figures.troubles, *figures.misses]
+    groups: list[ErrorGroup | Cause] = [*figures.troubles, *figures.misses]
     lines = [line for number, group in enumerate(groups, 1) for line in _group_lines(number, group, folder)]
     mean = "none" if whole.mean is None else f"{whole.mean:.2f}"
     notes = [*subject.caveats()]
     if figures.misses_all > len(figures.misses):
         notes.append(f"{counted(figures.misses_all - len(figures.misses), 'more kind')} of misses: narrow by where")
+    if figures.misses_left_out:
+        notes.append(left_out_words(figures))
     head = (
         f"{folder}: {counted(whole.runs, 'counted run')}, mean score {mean}, {counted(len(groups), 'kind')} of failure."
     )
     return answer("\n".join((head, *notes)), "\n".join(lines), offset)
 
 
-def _group_lines(number: int, group: ErrorGroup | MissGroup, folder: Path) -> Iterator[str]:
+def _group_lines(number: int, group: ErrorGroup | Cause, folder: Path) -> Iterator[str]:
     if isinstance(group, ErrorGroup):
         yield f"{number}. {counted(group.runs, 'run')}, {group.outcome.value}: {group.words}"
     else:
         cases = one_line(group.case, 100) if group.cases == 1 else f"{counted(group.cases, 'case')}"
-        yield f"{number}. {counted(group.runs, 'run')}, {group.label}: {group.statements} ({cases})"
+        points = f"{points_words(group, 400)} ({cases}; {id_words(group)})"
+        yield f"{number}. {counted(group.runs, 'run')}, {group.label}: {points}"
         if group.reason:
             yield f"   reason in {counted(group.reason_runs, 'run')}: {group.reason}"
         for quote in filter(None, group.quotes):

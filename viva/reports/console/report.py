@@ -16,8 +16,8 @@ from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
 from viva.reports.console.whys import Locate, print_whole
 from viva.reports.journals import Journals
+from viva.statistics.causes.cause import Cause, has_cause
 from viva.statistics.error_groups import ErrorGroup
-from viva.statistics.misses import MissGroup, has_miss
 from viva.statistics.summary import Figures
 
 
@@ -60,11 +60,11 @@ def _locations(journals: Journals, figures: Figures) -> Locate:
     found: dict[int, Path] = {}
     for entry in journals.quick_entries():
         record = entry.record
-        named: list[ErrorGroup | MissGroup] = []
+        named: list[ErrorGroup | Cause] = []
         if record.error and record.id in errors:
             named += [group for group in figures.troubles if group.run == record.id]
         elif record.id in misses:
-            named += [group for group in figures.misses if group.run == record.id and has_miss(record, group)]
+            named += [group for group in figures.misses if group.run == record.id and has_cause(record, group)]
         for group in named:
             found.setdefault(id(group), entry.folder)
     return lambda group: found.get(id(group), journals.locations[0][0])

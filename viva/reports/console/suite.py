@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from viva.records.run_record import Outcome
 from viva.records.text import one_line
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.variants import variant_parts
-from viva.reports.console.whys import Locate, cause_lines, error_lines, miss_lines, next_lines
+from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.reliability.hit_words import hit_lines
@@ -69,7 +70,6 @@ def suite_report(
     find = locate or (lambda _: journal)
     parts.extend(error_lines(figures, find))
     parts.extend(miss_lines(figures, find, labels))
-    parts.extend(cause_lines(figures, labels))
     if not joined:
         parts.extend(next_lines(figures, journal, again))
     return Stack(*parts)
@@ -150,10 +150,12 @@ def _cell(group: Group | None) -> Text:
 
 def figures_plain(figures: Figures) -> Any:
     """Return the statistics as JSON data."""
-    plain = to_plain(figures, full=True)
-    for name in figures.unused:
-        del plain[name]
-    return plain
+    unused = figures.unused
+    return {
+        field.name: to_plain(getattr(figures, field.name), full=True)
+        for field in fields(figures)
+        if field.name not in unused
+    }
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> NarrowTable:

@@ -13,18 +13,20 @@ from rich.text import Text
 from viva.records.run_record import Outcome
 from viva.records.text import one_line, printable
 from viva.records.wording import counted
-from viva.reports.console.cause_words import HEADING, MOST_CAUSES_SHOWN, cause_words
+from viva.reports.number_words import percent
+from viva.statistics.causes.cause import MOST_REASONS, Cause
+from viva.statistics.causes.clusters import MOST_TEMPLATES
 from viva.statistics.error_groups import ErrorGroup
-from viva.statistics.misses import MOST_REASONS, MissGroup
 from viva.statistics.summary import Figures
 
 MOST_ERROR_GROUPS = 5
-MOST_MISS_GROUPS = 5
+MOST_CAUSES = 5
 MOST_NAMED_AGENTS = 6
+MOST_NAMED_POINTS = 3
 SHOWN = 300
 """Maximum number of characters of a statement and of a reason."""
 
-Locate = Callable[[ErrorGroup | MissGroup], Path]
+Locate = Callable[[ErrorGroup | Cause], Path]
 """Finds the folder of the journal with the run that a group names."""
 
 
@@ -48,7 +50,7 @@ def error_lines(figures: Figures, locate: Locate) -> Iterator[Text]:
 
 
 def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> Iterator[RenderableType]:
-    """Yield the commonest misses, each with its commonest reason and the command that shows a run with it.
+    """Yield the causes of most runs, each with its commonest reason and the command that shows a run with it.
 
     Args:
         figures: The statistics.
@@ -58,37 +60,22 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
     if figures.misses:
         yield Text()
         yield Text("What was missed", style="bold")
-    for group in figures.misses[:MOST_MISS_GROUPS]:
+    for group in figures.misses[:MOST_CAUSES]:
         line = Text(overflow="fold")
         line.append(
             f"{counted(group.runs, 'run')}, {group.label}: ", style="red" if group.label == "miss" else "yellow"
         )
-        line.append(one_line(group.statements, SHOWN))
-        line.append(f" ({where_words(group, labels)})", style="dim")
+        line.append(points_words(group, SHOWN))
+        line.append(f" ({where_words(group, labels)}; {id_words(group)})", style="dim")
         yield line
         if group.reason:
             reason = Text(f"{one_line(group.reason, SHOWN)}{reasons_words(group)}", overflow="fold")
             yield Padding(reason, (0, 0, 0, 2))
         yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
-    if figures.misses_all > MOST_MISS_GROUPS:
-        yield Text(f"… {counted(figures.misses_all - MOST_MISS_GROUPS, 'more kind')} of misses", style="dim")
-
-
-def cause_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[RenderableType]:
-    """Yield the causes that join different points.
-
-    Args:
-        figures: The statistics.
-        labels: The short name of each agent.
-    """
-    if figures.causes:
-        yield Text()
-        yield Text(HEADING, style="bold")
-    for cause in figures.causes[:MOST_CAUSES_SHOWN]:
-        words = cause_words(cause, labels)
-        line = Text(f"{words.runs}: {words.words}", overflow="fold")
-        line.append(f" ({words.where}; as in {words.run}; id {words.id})", style="dim")
-        yield line
+    if figures.misses_all > MOST_CAUSES:
+        yield Text(f"… {counted(figures.misses_all - MOST_CAUSES, 'more kind')} of misses", style="dim")
+    if figures.misses_left_out:
+        yield Text(left_out_words(figures), style="dim")
 
 
 def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:
@@ -113,7 +100,32 @@ def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:
         yield command_line(command, f"{purpose}: ")
 
 
-def where_words(group: MissGroup, labels: Mapping[str, str]) -> str:
+def points_words(group: Cause, most: int) -> str:
+    """Return the points that were missed for a cause: all if they fit, otherwise the first and the number of others.
+
+    Args:
+        group: The cause.
+        most: Maximum number of characters.
+    """
+    if group.points == 1:
+        return one_line(group.words, most)
+    if group.points == 1 + len(group.also) and group.points <= MOST_NAMED_POINTS and len(group.statements) <= most:
+        return one_line(group.statements, most)
+    return f"{one_line(group.words, most)} and {counted(group.points - 1, 'more point')}"
+
+
+def id_words(group: Cause) -> str:
+    """Return the id of a cause, and its share of the runs that missed something."""
+    return f"{percent(group.share)} of the runs with a miss, id {group.id}"
+
+
+def left_out_words(figures: Figures) -> str:
+    """Return how many misses belong to no cause, and why."""
+    misses = counted(figures.misses_left_out, "more miss", "more misses")
+    return f"{misses} in no group: there are more than {MOST_TEMPLATES:,} wordings"
+
+
+def where_words(group: Cause, labels: Mapping[str, str]) -> str:
     """Return the case or the number of cases of a miss, and how often each agent has it if there are several agents."""
     words = one_line(group.case, 60) if group.cases == 1 else counted(group.cases, "case")
     if len(labels) < 2:
@@ -126,7 +138,7 @@ def where_words(group: MissGroup, labels: Mapping[str, str]) -> str:
     return f"{words}; {', '.join(agents + more)}"
 
 
-def reasons_words(group: MissGroup) -> str:
+def reasons_words(group: Cause) -> str:
     """Return how many runs have the commonest reason, and how many other reasons there are; empty if it is the only."""
     if group.reasons == 1:
         return ""

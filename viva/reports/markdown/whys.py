@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.wording import counted
-from viva.reports.console.cause_words import HEADING, cause_words
-from viva.reports.console.whys import reasons_words, where_words
+from viva.reports.console.whys import id_words, left_out_words, points_words, reasons_words, where_words
 from viva.reports.facts import Standing, further_insights, headline, standing
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
+from viva.statistics.causes.cause import Cause
 from viva.statistics.error_groups import ErrorGroup
-from viva.statistics.misses import MissGroup
 from viva.statistics.summary import Figures
 
 SCREEN_LINES = 56
@@ -24,9 +23,6 @@ FEWEST_WHYS = 6
 MOST_ERRORS = 5
 """Maximum number of errors that are listed before the misses."""
 MOST_INSIGHTS = 8
-MOST_CAUSES_LISTED = 3
-MOST_CAUSE = 80
-"""Maximum number of characters of a cause."""
 
 
 class _Size(NamedTuple):
@@ -66,20 +62,8 @@ def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], insigh
             f"\nLeft out here: {counted(kinds - shown, 'more kind')} of errors and misses; "
             "<code>viva report --format html</code> shows all.\n"
         )
-    _add_causes(page, figures, labels)
-
-
-def _add_causes(page: BoundedText, figures: Figures, labels: dict[str, str]) -> None:
-    """Add the first causes, as far as there is room: the misses that they join come first."""
-    lines = []
-    for cause in figures.causes[:MOST_CAUSES_LISTED]:
-        words = cause_words(cause, labels, MOST_CAUSE)
-        lines.append(
-            f"* {words.runs}: {inert(words.words)} ({inert(words.where)}), as in <code>{inert(words.run, 80)}</code>, "
-            f"id <code>{words.id}</code>\n"
-        )
-    if lines and page.size + sum(len(line.encode()) for line in lines) <= SCREEN_BYTES:
-        page.add("".join((f"\n### {HEADING}\n\n", *lines)))
+    if figures.misses_left_out:
+        page.add(f"\n{left_out_words(figures)}\n")
 
 
 def _error(group: ErrorGroup) -> str:
@@ -89,9 +73,14 @@ def _error(group: ErrorGroup) -> str:
     )
 
 
-def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
+def _miss(group: Cause, labels: dict[str, str], size: _Size) -> str:
     head = f"{counted(group.runs, 'run')}, {inert(group.label, 30)}"
-    parts = [f"* {head}: **{inert(group.statements, size.statement)}** ({inert(where_words(group, labels), 160)})"]
+    where = (
+        f"{where_words(group, labels)}; {id_words(group)}"
+        if size.quote
+        else f"{where_words(group, labels)}; {group.id}"
+    )
+    parts = [f"* {head}: **{inert(points_words(group, size.statement))}** ({inert(where, 200)})"]
     if group.reason:
         parts.append(f"<code>{inert(group.reason, size.reason)}</code> {inert(reasons_words(group).strip())}".rstrip())
     if group.quotes and size.quote:

@@ -18,7 +18,6 @@ from viva.journal.reader import StoredRun
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
-from viva.reports.console.cause_words import HEADING, MOST_CAUSES_SHOWN, CauseWords, cause_words
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing, threshold_words
@@ -176,9 +175,7 @@ def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
         "figures": figures,
         "lead": lead_of(figures, labels),
         "ranking": ranked(figures.agents),
-        "failures": rows.failures.worst(),
-        "cause_heading": HEADING,
-        "causes": _causes(rows, labels),
+        "failures": rows.failures.worst,
         "unsorted": rows.failures.left_out,
         "most_failures": MOST_FAILURES,
         "ranks": {standing: rank for rank, standing in enumerate(ORDER)},
@@ -195,12 +192,6 @@ def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
         "held": figures.held[:12],
         "unsafe": sorted({each.sandbox for each in figures.held if UNSAFE in each.sandbox}),
     }
-
-
-def _causes(rows: Rows, labels: Mapping[str, str]) -> list[tuple[CauseWords, int | None]]:
-    """Return the causes in words, each with the row of a run that has one."""
-    numbers = {run: number for (_, run), number in rows.numbers.items()}
-    return [(cause_words(each, labels), numbers.get(each.run)) for each in rows.figures.causes[:MOST_CAUSES_SHOWN]]
 
 
 def _agents(labels: Mapping[str, str]) -> dict[str, Any]:

@@ -146,6 +146,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
         outcomes["unfinished"] = unfinished
     rows = Rows([], figures, failures, chosen.standings, outcomes, trials, trends.trends().trends)
     places: dict[int, int] = {}
+    failures.group(figures)
     for folder, name, row in chosen.shown(failures.examples()):
         rows.numbers[folder, name] = places[row.number] = row.number = len(rows.rows)
         rows.rows.append(row)

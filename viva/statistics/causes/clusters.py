@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viva.statistics.causes.miss_words import MOST_TEXT, miss_words
@@ -25,7 +25,9 @@ STATEMENT = 0.35
 FEWEST_WORDS = 3
 """With fewer words in the reason, the statement counts in full: `assert 3 == 4` says nothing of the cause."""
 FEWEST_SHARED = 2
-"""Templates that share one word alone are not alike, however few words they have."""
+"""Templates of different statements that share one word alone are not alike, however few words they have."""
+CORE = 3
+"""Number of stems that make the id of a cluster."""
 MOST_TEMPLATES = 3_000
 """Distinct templates that are kept; what others say is counted as left out."""
 MOST_LINKED = 400
@@ -37,18 +39,40 @@ Words = tuple[frozenset[str], frozenset[str]]
 
 def words_of(reason: str, statement: str) -> Words:
     """Return what tells the cause of a miss."""
-    return miss_words(reason[:MOST_TEXT]), miss_words(statement[:MOST_TEXT])
+    words = miss_words(statement[:MOST_TEXT])
+    # A statement of values only, such as "x = 3", is told from others by its text.
+    return miss_words(reason[:MOST_TEXT]), words or frozenset({statement[:MOST_TEXT].lower()})
 
 
-def cluster_id(words: Words) -> str:
-    """Return the id of the cluster that a template stands for: the same in every journal."""
-    reason, statement = words
-    text = (
-        " ".join(sorted(reason))
-        if len(reason) >= FEWEST_WORDS
-        else " ".join((*sorted(reason), "|", *sorted(statement)))
-    )
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+def cluster_ids(clusters: Sequence[Sequence[Words]], labels: Sequence[str]) -> list[str]:
+    """Return an id for each cluster, made from its core: the stems of most of its templates.
+
+    How many runs have which wording changes no id.
+
+    Args:
+        clusters: The templates of each cluster.
+        labels: The label of each cluster.
+    """
+    taken: set[str] = set()
+    found = []
+    for templates, label in zip(clusters, labels, strict=True):
+        ranked = _core(templates)
+        for size in (CORE, len(ranked), len(ranked) + 1):
+            text = " ".join((*sorted(ranked[:size]), label, str(len(taken)) if size > len(ranked) else ""))
+            name = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+            if name not in taken:
+                break
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def _core(templates: Sequence[Words]) -> list[str]:
+    """Return the stems of a cluster, those of most templates first."""
+    counts: Counter[str] = Counter()
+    for reason, statement in templates:
+        counts.update(reason if len(reason) >= FEWEST_WORDS else reason | statement)
+    return sorted(counts, key=lambda stem: (-counts[stem], stem))
 
 
 def cluster(templates: Mapping[Words, int]) -> dict[Words, Words]:
@@ -136,7 +160,7 @@ def _linked(groups: list[_Templates]) -> list[int]:
                 shared[other] += 1
             postings.setdefault(word, []).append((number, value))
         for other, count in shared.items():
-            if count < FEWEST_SHARED:
+            if count < FEWEST_SHARED and groups[number].head[1] != groups[other].head[1]:
                 del row[other]
     for number, row in dots.items():
         for other, value in row.items():

@@ -11,6 +11,8 @@ MOST_WORDS = 40
 
 # Quoted values, addresses, paths, and everything with a digit differ from case to case; so do names.
 _QUOTED = re.compile(r""""[^"\n]{1,80}"|“[^”\n]{1,80}”|`[^`\n]{1,80}`|(?<!\w)'[^'\n]{1,80}'(?!\w)""")
+# What a check adds to the message of an assertion that failed.
+_LINE = re.compile(r"\(line \d{1,9} of the check\)")
 _IN_VALUES = re.compile(r"[\d/@]")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+(?:\.? [A-Z][a-z]+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -60,7 +62,7 @@ def miss_words(text: str) -> frozenset[str]:
     Args:
         text: What a judge or a check said: hostile text, of at most `MOST_TEXT` characters.
     """
-    words = _QUOTED.sub(" ", text).split()
+    words = _QUOTED.sub(" ", _LINE.sub(" ", text)).split()
     plain = _NAME.sub(" ", " ".join([word for word in words if _IN_VALUES.search(word) is None]))
     found: dict[str, None] = {}
     for word in _WORD.findall(plain.lower()):

@@ -1,4 +1,4 @@
-"""Collects what runs missed by cause: each cause with its runs, its agents and a run that represents it."""
+"""Collects what runs missed, and groups it by cause: each with its runs, its agents and a run that represents it."""
 
 from __future__ import annotations
 
@@ -9,53 +9,67 @@ from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
-from viva.statistics.causes.clusters import MOST_TEMPLATES, Words, cluster, cluster_id, words_of
-from viva.statistics.misses import MOST_AGENTS, WORDS, Miss, misses_of
+from viva.statistics.causes.cause import LABEL, MOST_AGENTS, MOST_ALSO, MOST_REASONS, WORDS, Cause, same_up_to_numbers
+from viva.statistics.causes.clusters import MOST_TEMPLATES, Words, cluster, cluster_ids, words_of
+from viva.statistics.misses import Miss, misses_of
 from viva.statistics.scores import score_of
 
+MOST_QUOTES = 2
+QUOTED = 200
+"""Maximum number of characters of a quote."""
+MOST_STATEMENTS = 200
+"""Maximum number of statements that are kept of one wording."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """Holds what went wrong alike in several points or cases. All words are on one line and safe on a terminal."""
+Wording = tuple[str, Words]
+"""The label of a miss, and the stems of its reason and statement."""
 
-    id: str
-    """Eight hexadecimal digits, made from the wording of most runs; the same wherever that is the same."""
+
+def wording_of(miss: Miss) -> Wording:
+    """Return what tells the cause of a miss; equal for misses that differ only in values, names and endings."""
+    return one_line(miss.label[:WORDS], LABEL), words_of(miss.reason, miss.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The misses of a stream of records by cause."""
+
+    causes: tuple[Cause, ...] = ()
+    """The causes of most runs, those of most runs first."""
+    count: int = 0
+    """Number of causes, also of those that are left out of `causes`."""
+    left_out: int = 0
+    """Misses of wordings beyond the first `MOST_TEMPLATES`: they belong to no cause."""
+    ids: Mapping[Wording, str] = field(default_factory=dict)
+    """The id of the cause of each wording."""
+
+
+@dataclass(slots=True)
+class _Reason:
     words: str
-    """A reason as a judge or a check gave it, of the wording of most runs; the statement if there is no reason."""
+    statement: str
+    quotes: tuple[str, ...]
     run: str
-    """Id of the first run with these words."""
     case: str
-    """Case of that run."""
-    runs: int
-    share: float
-    """Part of the runs that missed something, in [0, 1]."""
-    cases: int
-    statements: int
-    """Distinct points and criteria that were missed."""
-    wordings: int
-    """Distinct wordings, apart from values and names."""
-    agents: Mapping[str, int] = field(default_factory=dict)
-    """Agent to its runs with this cause, for the first `MOST_AGENTS` agents."""
+    runs: array[int] = field(default_factory=lambda: array("L"))
 
 
 @dataclass(slots=True)
 class _Wording:
-    reason: str
-    run: str
-    case: str
-    statements: set[str] = field(default_factory=set)
+    reasons: dict[str, _Reason] = field(default_factory=dict)
+    statements: dict[str, None] = field(default_factory=dict)
     runs: array[int] = field(default_factory=lambda: array("L"))
     """Which of the runs that missed something, in ascending order."""
 
 
 class CauseTally:
-    """Collects the misses of runs that count and ended without an error, as `MissGroups` does."""
+    """Collects what runs missed by their primary evaluators; runs that ended with an error are left to the errors."""
 
     def __init__(self) -> None:
-        self._wordings: dict[Words, _Wording] = {}
+        self._wordings: dict[Wording, _Wording] = {}
         self._runs: list[tuple[str, str]] = []
         """Case and agent of each run that missed something."""
         self._names: dict[str, str] = {}
+        self._left_out = 0
 
     def add(self, record: RunRecord) -> None:
         """Add one run."""
@@ -67,47 +81,104 @@ class CauseTally:
                 self._runs.append((self._name(record.subject), self._name(record.agent)))
             self._add(number, record, miss)
 
-    def causes(self, most: int) -> tuple[Cause, ...]:
-        """Return the causes that join different points or criteria, those of most runs first, at most so many.
+    def grouping(self, most: int) -> Grouping:
+        """Group the misses by cause.
 
-        What one point alone is about is a miss (`MissGroups`), and would be repeated here.
+        Args:
+            most: Maximum number of causes that are described.
         """
-        found: dict[Words, list[Words]] = {}
-        for words, head in cluster({words: len(each.runs) for words, each in self._wordings.items()}).items():
-            found.setdefault(head, []).append(words)
-        made = (self._cause(head, members) for head, members in found.items())
-        joined = [each for each in made if each.statements > 1 and each.runs > 1]
-        return tuple(sorted(joined, key=lambda each: (-each.runs, each.id))[:most])
+        groups = self._groups()
+        ids = cluster_ids([[words for _, words in group] for group in groups], [group[0][0] for group in groups])
+        order = sorted(range(len(groups)), key=lambda place: -len(self._numbers(groups[place])))  # stable
+        return Grouping(
+            tuple(self._cause(ids[place], groups[place]) for place in order[:most]),
+            len(groups),
+            self._left_out,
+            {wording: ids[place] for place, group in enumerate(groups) for wording in group},
+        )
 
     def _add(self, number: int, record: RunRecord, miss: Miss) -> None:
-        words = words_of(miss.reason, miss.words)
-        wording = self._wordings.get(words)
+        key = wording_of(miss)
+        wording = self._wordings.get(key)
         if wording is None:
             if len(self._wordings) >= MOST_TEMPLATES:
+                self._left_out += 1
                 return
-            wording = self._wordings[words] = _Wording(
-                miss.reason[: WORDS + 1] or miss.words[: WORDS + 1], record.id, record.subject
-            )
-        wording.statements.add(self._name(miss.words[:WORDS]))
-        if not wording.runs or wording.runs[-1] != number:
-            wording.runs.append(number)
+            wording = self._wordings[key] = _Wording()
+        statement = self._name(miss.words[: WORDS + 1])
+        if len(wording.statements) < MOST_STATEMENTS:
+            wording.statements.setdefault(statement)
+        _count(wording.runs, number)
+        reason = same_up_to_numbers(miss.reason[:WORDS])
+        if reason not in wording.reasons:
+            if len(wording.reasons) >= MOST_REASONS:
+                return
+            quotes = tuple(evidence.quote[: QUOTED + 1] for evidence in miss.evidence[:MOST_QUOTES])
+            text = miss.reason[: WORDS + 1]
+            wording.reasons[reason] = _Reason(text, statement, quotes, record.id, self._name(record.subject))
+        _count(wording.reasons[reason].runs, number)
 
     def _name(self, text: str) -> str:
         return self._names.setdefault(text, text)
 
-    def _cause(self, head: Words, members: list[Words]) -> Cause:
-        numbers = sorted({number for words in members for number in self._wordings[words].runs})
+    def _groups(self) -> list[list[Wording]]:
+        """Return the wordings of each cause, in the order of their first misses."""
+        by_label: dict[str, dict[Words, int]] = {}
+        for (label, words), each in self._wordings.items():
+            by_label.setdefault(label, {})[words] = len(each.runs)
+        heads = {label: cluster(templates) for label, templates in by_label.items()}
+        found: dict[object, list[Wording]] = {}
+        for label, words in self._wordings:
+            found.setdefault((label, heads[label][words]), []).append((label, words))
+        joined: dict[object, list[Wording]] = {}
+        for head, group in found.items():
+            joined.setdefault(self._same(group) or head, []).extend(group)
+        return list(joined.values())
+
+    def _same(self, group: list[Wording]) -> object | None:
+        """Return what causes of the same runs and one same reason have in common; None if it has several reasons."""
+        reasons = {reason: each for wording in group for reason, each in self._wordings[wording].reasons.items()}
+        if len(reasons) != 1:
+            return None
+        ((reason, each),) = reasons.items()
+        return None if not reason or each.quotes else (group[0][0], reason, *self._numbers(group))
+
+    def _numbers(self, group: list[Wording]) -> list[int]:
+        if len(group) == 1:
+            return self._wordings[group[0]].runs.tolist()
+        return sorted({number for wording in group for number in self._wordings[wording].runs})
+
+    def _cause(self, name: str, group: list[Wording]) -> Cause:
+        numbers = self._numbers(group)
         agents = Counter(self._runs[number][1] for number in numbers)
-        shown = self._wordings[head]
+        reasons: dict[str, list[_Reason]] = {}
+        for wording in group:
+            for key, reason in self._wordings[wording].reasons.items():
+                reasons.setdefault(key, []).append(reason)
+        counts = {key: len({number for each in same for number in each.runs}) for key, same in reasons.items()}
+        key = max(counts, key=lambda each: counts[each])  # the first of equals
+        shown = min(reasons[key], key=lambda each: each.runs[0])
+        statements = dict.fromkeys(text for wording in group for text in self._wordings[wording].statements)
+        also = [text for text in statements if text != shown.statement]
         return Cause(
-            id=cluster_id(head),
-            words=exact_line(shown.reason, WORDS),
+            id=name,
+            words=one_line(shown.statement, WORDS),
+            also=tuple(one_line(each, WORDS) for each in also[:MOST_ALSO]),
+            points=len(statements),
+            label=group[0][0],
+            reason=exact_line(shown.words, WORDS),
+            reason_runs=counts[key],
+            reasons=min(len(reasons), MOST_REASONS),
+            quotes=tuple(exact_line(quote, QUOTED) for quote in shown.quotes),
             run=shown.run,
-            case=one_line(shown.case, 200),
+            case=shown.case,
             runs=len(numbers),
             share=len(numbers) / len(self._runs),
             cases=len({self._runs[number][0] for number in numbers}),
-            statements=len({statement for words in members for statement in self._wordings[words].statements}),
-            wordings=len(members),
             agents=dict(agents.most_common(MOST_AGENTS)),
         )
+
+
+def _count(runs: array[int], number: int) -> None:
+    if not runs or runs[-1] != number:
+        runs.append(number)

@@ -103,7 +103,7 @@ async def bisect(
 
         end = await conduct(folder, prepare, around, resumed=resumed, budget=budget)
         if end.reason is None and _used_up(request.plan, results):
-            end.reason = f"--max-runs of {request.plan.rules.max_runs:,} is used up; a higher one goes on"
+            end.reason = f"--max-runs of {request.plan.rules.max_runs:,} is used up, and resuming requires a higher one"
         return end
 
 

@@ -17,7 +17,7 @@ export const read = () => {
 };
 
 export const address = ({ journal, view, id = "", query = {} }) => {
-  const kept = Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  const kept = Object.entries(query).filter(([, value]) => (value ?? "") !== "");
   const words = new URLSearchParams(kept).toString();
   return `#/${journal}/${view}${id ? "/" + encodeURIComponent(id) : ""}${words ? "?" + words : ""}`;
 };

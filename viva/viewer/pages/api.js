@@ -4,7 +4,7 @@ export class Refused extends Error {}
 export const live = true; // an export has another module in the place of this one
 
 export const ask = async (path, query = {}) => {
-  const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "" && value !== undefined));
+  const words = new URLSearchParams(Object.entries(query).filter(([, value]) => (value ?? "") !== ""));
   const answer = await fetch(`api/${path}?${words}`);
   const found = await answer.json();
   if (!answer.ok) throw new Refused(found.error);

@@ -58,7 +58,7 @@ export class History extends Drawn {
     }
     const day = (at) => (at ? new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") : "");
     return el("section", { class: "trend-runs" }, el("h2", { dir: "auto" }, name, " ", el("small", { dir: "auto" }, agent)), el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, groups.map(({ journal, version, runs }) => el("tr", {}, el("th", { dir: "auto" }, names.get(journal) || "", version ? el("small", {}, ` version ${version}`) : ""),
-      el("td", { class: "minor" }, el("small", {}, day(runs[0][6]))), el("td", { class: "n" }, meanOf(runs)), el("td", {}, runs.map(([, id, score, standing, , trial]) => el("a", { class: "dot " + standing, href: address({ journal, view: "run", id }), title: `trial ${trial}: ${standing}, ${score === null ? "no score" : score.toFixed(2)}`, "aria-label": `trial ${trial}: ${standing}` })))))))),
+      el("td", { class: "minor" }, el("small", {}, day(runs[0][6]))), el("td", { class: "n" }, meanOf(runs)), el("td", {}, runs.map(([, id, score, standing, , trial]) => el("a", { class: "dot " + standing, href: address({ journal, view: "run", id }), title: `trial ${trial}: ${standing}, ${score?.toFixed(2) ?? "no score"}`, "aria-label": `trial ${trial}: ${standing}` })))))))),
     found.more ? el("p", { class: "note" }, `${found.more} earlier runs are left out.`) : null);
   }
 }

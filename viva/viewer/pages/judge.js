@@ -23,7 +23,7 @@ export class Judge {
     const message = ({ role, same, parts }) => el("details", { class: "facts message", open: !same && role !== "system" }, el("summary", {}, role, same ? [" · the same as in ", el("a", { href: here(state, { asked: same[0] + 1 }) }, `request ${same[0] + 1}`)] : null),
       (same ? requests[same[0]].messages[same[1]].parts : parts).map(piece));
     const nodes = requests.map((each, place) => {
-      const verdict = each.verdict === null ? null : data.verdicts[each.verdict];
+      const verdict = data.verdicts[each.verdict];
       return el("details", { class: "request", open: chosen ? chosen === place + 1 : requests.length === 1 },
         el("summary", {}, el("a", { href: here(state, { asked: place + 1 }) }, `Request ${place + 1}`), " ", verdict ? el("span", { class: "chip " + verdict.tone }, verdict.label) : null, " ",
           el("span", { dir: "auto" }, verdict ? verdict.statement : each.about), el("small", { dir: "auto" }, [" " + each.judge, votes ? `vote ${each.vote}` : "", each.subject, each.error ? "not usable" : ""].filter(Boolean).join(" · "))),

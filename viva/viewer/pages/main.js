@@ -73,10 +73,9 @@ const route = async () => {
   drawBar();
 };
 
-const rows = () => Array.from(main.querySelectorAll("a.row"));
 const walk = (way) => {
-  const all = rows();
-  if (!all.length) return;
+  const all = ["a.row", "a"].map((each) => Array.from(main.querySelectorAll(each))).find((each) => each.length);
+  if (!all) return;
   const here = all.indexOf(document.activeElement);
   const next = all[Math.max(0, Math.min(all.length - 1, here + way))];
   next.focus({ preventScroll: true });

@@ -96,7 +96,7 @@ export class RunList {
     const { el } = this;
     const href = address({ journal: this.state.journal, view: "run", id: row.id, query: { where: this.state.query.where, order: this.state.query.order, at: place } });
     const why = row.missed || row.reason || "";
-    const score = row.score === null || row.score === undefined ? "" : row.score.toFixed(2);
+    const score = row.score?.toFixed(2) ?? "";
     const choose = el("input", { type: "checkbox", checked: this.chosen.has(row.id), "aria-label": `compare ${row.case}, ${row.agent}, trial ${row.trial}` });
     choose.addEventListener("change", () => this.choose(row.id, choose.checked));
     const link = el("a", { class: "row", href },

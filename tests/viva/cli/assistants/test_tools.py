@@ -106,7 +106,7 @@ async def test_failures_are_explained_with_a_run_and_the_command_that_prints_it(
         write_run(journal, "greeting")
     assert "runs/j: made by an unknown command" in await assistant.call("list_journals")
     explained = data_in(await assistant.call("explain_failures", journal="runs/j"))
-    for words in ("1 run, miss: It refunds. (refund)", "It refuses.", "never", f"viva replay 'runs/j#{run}'"):
+    for words in ("1 run, miss: It refunds. (refund; 100%", "It refuses.", "never", f"viva replay 'runs/j#{run}'"):
         assert words in explained
     found = data_in(await assistant.call("find_runs", journal="runs/j", where="status=failed"))
     assert run in found
