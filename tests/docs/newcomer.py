@@ -17,9 +17,19 @@ BEGINNINGS = {
     "compare temperature prompts": "Try several temperatures, system prompts or models",
     "live results browser": "See, watch results live in the browser while a suite runs",
     "agent crash score": "Know whether a crash of the agent counts",
+    "local model": "Use a local model, such as Ollama, vLLM or llama.cpp",
+    "distributed run": "Run in parallel or on several, multiple machines",
+    "early stopping": "Stop as soon as the result is certain",
+    "slack notification": "Get a message, notification or alert in Slack when it gets worse",
+    "import excel dataset": "Import or test many questions from Excel, a spreadsheet or CSV",
+    "data leak test": "Attack my agent: does it leak data when pushed",
+    "grade existing conversations": "Score or grade existing conversations, old chat logs, transcripts from production",
+    "multiple judges vote": "Have several or multiple judges vote",
+    "judge prompt": "See the judge's prompt: view what exactly the judge was asked and answered",
 }
 """Query, and how the heading on the page "How do I …?" begins."""
 ELSEWHERE = {
+    "langgraph integration": "agents/langgraph.html",
     "virtual environment": "agents-in-a-process-of-their-own.html",
     "github actions": "ci.html#github-actions",
     "import promptfoo": "import-cases.html#promptfoo",

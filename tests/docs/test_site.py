@@ -93,7 +93,7 @@ def test_the_search_finds_everything_that_has_a_name(search: Search) -> None:
     options = {flag: f"reference/commands/.*-{re.escape(flag.strip('-'))}" for flag in OPTIONS}
     keys = {key: f"reference/case-file.html#{key}" for key in KEYS}
     names = {name: f"reference/python/{area_of(name)}.html#{name.lower()}" for name in NAMES}
-    begun = {flag for flag in OPTIONS if any(other.startswith(f"{flag}-") for other in OPTIONS)}
+    begun = {flag for flag in OPTIONS if any(other != flag and other.startswith(flag) for other in OPTIONS)}
     assert search.misses({flag: place for flag, place in options.items() if flag not in begun}, 3) == {}
     assert search.misses(options, 10) == {}
     assert search.misses({f"case file {key}": place for key, place in keys.items()}, 3) == {}

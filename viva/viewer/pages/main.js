@@ -1,4 +1,4 @@
-// Chooses the view that the address names, and tells it what changed.
+// Chooses the view of the address.
 
 import { ask, listen, live } from "./api.js";
 import { address, go, moved, read, count } from "./address.js";
@@ -117,7 +117,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("hashchange", route);
-// Whatever could not be done is said, also what a key or a button asked for.
+// What could not be done is said.
 window.addEventListener("unhandledrejection", (event) => { event.preventDefault(); problem(event.reason.message); });
 const take = (changed) => {
   if (lost) problem("");

@@ -1,4 +1,4 @@
-// The rounds of a conversation of any length: a placeholder for each chunk, filled while it is near the screen.
+// The rounds of a conversation of any length, in chunks.
 
 import { ask } from "./api.js";
 
