@@ -114,7 +114,7 @@ def planted(seed: int, runs: int = 600, unique: int = len(UNIQUE)) -> tuple[list
     records, causes = [], []
     for number in range(runs):
         cause = chance.choice(list(CAUSES))
-        records.append(failed(number, chance, _filled(chance, chance.choice(CAUSES[cause]))))
+        records.append(failed(number, chance, filled(chance, chance.choice(CAUSES[cause]))))
         causes.append(cause)
     for number in range(unique):
         records.append(failed(runs + number, chance, UNIQUE[number]))
@@ -124,14 +124,14 @@ def planted(seed: int, runs: int = 600, unique: int = len(UNIQUE)) -> tuple[list
 
 def failed(number: int, chance: random.Random, reason: str, case: str = "") -> RunRecord:
     """Return a run that missed one point for a reason."""
-    statement = _filled(chance, chance.choice(STATEMENTS))
+    statement = filled(chance, chance.choice(STATEMENTS))
     verdict = Verdict(f"run-{number}", f"p{number % 7}", Label.MISS, 0.0, reason=reason, statement=statement)
     insight = Insight("scoring_points", f"run-{number}", Label.MISS, 0.0, low=0.0, high=0.0, verdicts=(verdict,))
     name, agent = case or f"case_{chance.randrange(90)}", chance.choice(("careful", "hasty", "local"))
     return RunRecord(f"run-{number}", name, agent, Outcome.SCORED, 0.0, low=0.0, high=0.0, insights=(insight,))
 
 
-def _filled(chance: random.Random, text: str) -> str:
+def filled(chance: random.Random, text: str) -> str:
     number = chance.randrange(99)
     made = text.format(
         name=chance.choice(NAMES), thing=chance.choice(THINGS), tool=chance.choice(TOOLS), n=chance.randrange(2, 9999),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.console import Console
@@ -16,8 +17,10 @@ from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.reader import read_records, split_reference
 from viva.journal.writer import Damage, JournalError
 from viva.records.text import one_line, printable
+from viva.reports.console.changed_causes import change_plain
 from viva.reports.console.comparison import comparison_plain, comparison_report
 from viva.reports.console.whys import print_whole
+from viva.statistics.causes.changes import CauseChange, CauseChanges
 from viva.statistics.comparison import PairedComparison, compare
 from viva.statistics.comparison_inputs import Runs, choose_agents
 from viva.statistics.findings import findings
@@ -56,18 +59,30 @@ def command(
     both journals with itself. The exit code is 3 if there is nothing to compare.
     """
     damage = Damage()
-    one = runs_of(first, damage, evaluator)
-    two = one if second is None else runs_of(second, damage, evaluator)
-    results = [(pair, compare(one, two, pair, threshold)) for pair in choose_agents(one, two, agents)]
+    causes = CauseChanges()
+    one = runs_of(first, damage, evaluator, causes)
+    two = one if second is None else runs_of(second, damage, evaluator, causes, 1)
+    pairs = choose_agents(one, two, agents)
+    results = [(pair, compare(one, two, pair, threshold)) for pair in pairs]
+    changes = {pair: causes.between((0, pair[0]), (0 if second is None else 1, pair[1])) for pair in pairs}
     if as_json:
-        click.echo(json.dumps(_plain(one, two, results, damage)))
+        click.echo(json.dumps(_plain(one, two, results, changes, damage)))
     else:
-        _report(results, damage, quiet=quiet)
+        _report(results, changes, damage, quiet=quiet)
     raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
 
 
-def runs_of(reference: str, damage: Damage, evaluator: str | None) -> Runs:
+def runs_of(
+    reference: str, damage: Damage, evaluator: str | None, causes: CauseChanges | None = None, journal: int = 0
+) -> Runs:
     """Read the finished runs of `FOLDER` or `FOLDER#RUN-ID`.
+
+    Args:
+        reference: The journal.
+        damage: Counts the lines that cannot be read.
+        evaluator: Whose scores are compared; None for each run's primary evaluator.
+        causes: Collects what the runs missed.
+        journal: The number of the journal there.
 
     Raises:
         JournalError: there is no journal, or no such finished run in it.
@@ -76,7 +91,7 @@ def runs_of(reference: str, damage: Damage, evaluator: str | None) -> Runs:
     folder, run = split_reference(reference)
     read = read_records(folder, damage, quick=True)
     records = (record for record in read if run is None or record.id == run)
-    found = Runs(folder, records, evaluator)
+    found = Runs(folder, records if causes is None else causes.watched(records, journal), evaluator)
     if not found.agents:
         what = f"no finished run {run!r}" if run else "no finished run"
         raise JournalError(f"{folder} holds {what}: there is nothing to compare.")
@@ -87,19 +102,33 @@ def runs_of(reference: str, damage: Damage, evaluator: str | None) -> Runs:
 
 
 def _plain(
-    one: Runs, two: Runs, results: list[tuple[tuple[str, str], PairedComparison | None]], damage: Damage
+    one: Runs,
+    two: Runs,
+    results: list[tuple[tuple[str, str], PairedComparison | None]],
+    changes: Mapping[tuple[str, str], Sequence[CauseChange]],
+    damage: Damage,
 ) -> dict[str, object]:
     return {
         "a": str(one.journal),
         "b": str(two.journal),
-        "comparisons": [comparison_plain(found) for _, found in results if found is not None],
+        "comparisons": [
+            {**comparison_plain(found), "causes": [change_plain(each) for each in changes[pair]]}
+            for pair, found in results
+            if found is not None
+        ],
         "nothing_in_common": [list(pair) for pair, found in results if found is None],
         "torn_lines": damage.torn,
         "newer_lines": damage.unknown,
     }
 
 
-def _report(results: list[tuple[tuple[str, str], PairedComparison | None]], damage: Damage, *, quiet: bool) -> None:
+def _report(
+    results: list[tuple[tuple[str, str], PairedComparison | None]],
+    changes: Mapping[tuple[str, str], Sequence[CauseChange]],
+    damage: Damage,
+    *,
+    quiet: bool,
+) -> None:
     console = Console()
     for number, (pair, found) in enumerate(results):
         if number and not quiet:
@@ -111,6 +140,6 @@ def _report(results: list[tuple[tuple[str, str], PairedComparison | None]], dama
             for line in findings(found):
                 click.echo(printable(line))
         else:
-            print_whole(console, comparison_report(found))
+            print_whole(console, comparison_report(found, changes[pair]))
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))

@@ -13,8 +13,10 @@ from rich.text import Text
 from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.records.wording import counted, point_name
+from viva.reports.console.changed_causes import changed_causes
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import command_line, quoted
+from viva.statistics.causes.changes import CauseChange
 from viva.statistics.comparison import CasePair, Difference, PairedComparison, PairedSide
 from viva.statistics.findings import findings
 from viva.statistics.flips.by_trial import PointFlips
@@ -25,14 +27,15 @@ MOST_NAMES = 12
 MOST_TRIALS = 12
 
 
-def comparison_report(comparison: PairedComparison) -> RenderableType:
-    """Show both sides, the cases that changed, and the conclusions."""
+def comparison_report(comparison: PairedComparison, causes: Sequence[CauseChange] = ()) -> RenderableType:
+    """Show both sides, the cases that changed, what fails more or less often, and the conclusions."""
     parts: list[RenderableType] = [_sides(comparison), _figures(comparison), Text()]
     changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
     if changed:
         parts += [_changes(comparison, changed), Text()]
     if comparison.flips:
         parts += [*_flips(comparison), Text()]
+    parts += changed_causes(causes, comparison.first.label, comparison.second.label)
     parts += [Text(one_line(line), style="bold") for line in findings(comparison)]
     own = ", or that of its case" if comparison.own_thresholds else ""
     parts.append(

@@ -20,6 +20,8 @@ QUOTED = 200
 MOST_STATEMENTS = 200
 """Maximum number of statements that are kept of one wording."""
 
+Side = tuple[int, str]
+"""The number of a journal, and an agent of it."""
 Wording = tuple[str, Words]
 """The label of a miss, and the stems of its reason and statement."""
 
@@ -70,16 +72,33 @@ class CauseTally:
         """Case and agent of each run that missed something."""
         self._names: dict[str, str] = {}
         self._left_out = 0
+        self._sides: list[Side] = []
+        """The journal and agent of each run that missed something."""
+        self.counted: Counter[Side] = Counter()
+        """Runs that count, by journal and agent; runs that ended with an error do not."""
 
-    def add(self, record: RunRecord) -> None:
-        """Add one run."""
+    def add(self, record: RunRecord, journal: int = 0) -> None:
+        """Add one run of a journal, by the journal's number where several are added."""
         if record.error or score_of(record) is None:
             return
+        side = journal, self._name(record.agent)
+        self.counted[side] += 1
         number = len(self._runs)
         for miss in misses_of(record):
             if len(self._runs) == number:
-                self._runs.append((self._name(record.subject), self._name(record.agent)))
+                self._runs.append((self._name(record.subject), side[1]))
+                self._sides.append(side)
             self._add(number, record, miss)
+
+    def sides(self) -> list[tuple[Cause, Counter[Side]]]:
+        """Return each cause with its runs by journal and agent, the causes of most runs first."""
+        groups = self._groups()
+        ids = cluster_ids([[words for _, words in group] for group in groups], [group[0][0] for group in groups])
+        found = []
+        for name, group in zip(ids, groups, strict=True):
+            runs = Counter(self._sides[number] for number in self._numbers(group))
+            found.append((self._cause(name, group), runs))
+        return sorted(found, key=lambda each: -each[0].runs)
 
     def grouping(self, most: int) -> Grouping:
         """Group the misses by cause.
