@@ -23,7 +23,7 @@ from viva.judge.decisive.evaluator import DECISIVE, DecisiveStep
 from viva.models.cache.scope import answers_of
 from viva.models.model import Model
 from viva.records.evaluator import Context
-from viva.records.text import one_line, storable
+from viva.records.text import counted, one_line, storable
 from viva.records.transcript import Round, Step, StepKind, Transcript
 from viva.records.verdict import Label, Verdict
 from viva.regular_files import MIB, in_words, open_plain
@@ -119,9 +119,9 @@ def read_labelled_runs(file: Path) -> LabelledRuns:
             try:
                 runs.append(_run(json.loads(line), number))
             except (ValueError, RecursionError) as error:
-                raise SetupError(f"{shown}:{number}: is no labelled run: {one_line(str(error), 200)}.") from None
+                raise SetupError(f"{shown}:{number}: is not a labelled run: {one_line(str(error), 200)}.") from None
     if not runs:
-        raise SetupError(f"there is no labelled run in {shown}.")
+        raise SetupError(f"there is not a labelled run in {shown}.")
     return LabelledRuns(file.name, hashlib.sha256(content).hexdigest()[:12], tuple(runs))
 
 
@@ -180,11 +180,11 @@ def _tried(run: LabelledRun, verdicts: Sequence[Verdict]) -> TriedRun:
 def _run(data: Any, line: int) -> LabelledRun:
     history = _field(data, "history", list)
     if not 1 <= len(history) <= MOST_STEPS:
-        raise ValueError(f"its history has {len(history)} steps, not 1 to {MOST_STEPS:,}")
+        raise ValueError(f"its history has {counted(len(history), 'step')}, not 1 to {MOST_STEPS:,}")
     steps = tuple(_step(each, number) for number, each in enumerate(history, 1))
     written = str(data.get("mistake_step", "")).strip()
     if not written.isdecimal() or int(written) >= len(steps):
-        raise ValueError(f"its mistake_step {written!r:.40} is no step of its history, which count from 0")
+        raise ValueError(f"its mistake_step {written!r:.40} is not a step of its history, which count from 0")
     agent = storable(_field(data, "mistake_agent", str))
     if agent not in {step.agent for step in steps}:
         raise ValueError(f"its mistake_agent {agent!r:.60} took no step")

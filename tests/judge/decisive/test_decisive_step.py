@@ -207,20 +207,20 @@ def test_measurements_are_of_one_judge_with_its_prompts_and_torn_lines_are_passe
         ({}, "it has no history"),
         (who_and_when(history=[]), "its history has 0 steps"),
         (who_and_when(history=["x"]), "step 0 of its history has no name"),
-        (who_and_when(mistake_step="3"), "is no step of its history"),
-        (who_and_when(mistake_step="-1"), "is no step of its history"),
-        (who_and_when(mistake_step=None), "is no step of its history"),
+        (who_and_when(mistake_step="3"), "is not a step of its history"),
+        (who_and_when(mistake_step="-1"), "is not a step of its history"),
+        (who_and_when(mistake_step=None), "is not a step of its history"),
         (who_and_when(mistake_agent="z"), "mistake_agent 'z' took no step"),
         (who_and_when(question=5), "it has no question"),
     ],
 )
 def test_mistakes_in_labelled_runs_name_the_line(tmp_path: Path, run: object, words: str) -> None:
-    with pytest.raises(SetupError, match=rf"runs\.jsonl:2: is no labelled run: .*{words}"):
+    with pytest.raises(SetupError, match=rf"runs\.jsonl:2: is not a labelled run: .*{words}"):
         read_labelled_runs(labelled_file(tmp_path, who_and_when(), run))
 
 
 def test_a_file_without_runs_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="there is no labelled run"):
+    with pytest.raises(SetupError, match="there is not a labelled run"):
         read_labelled_runs(labelled_file(tmp_path))
     with pytest.raises(SetupError, match="cannot be read"):
         read_labelled_runs(tmp_path / "none")

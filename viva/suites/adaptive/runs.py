@@ -8,6 +8,7 @@ from dataclasses import replace
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.subscribers import RunHeader
+from viva.records.text import counted
 from viva.suites.adaptive.batches import StoredBatch, StratumKey
 from viva.suites.adaptive.decisions import refuse_impossible
 from viva.suites.adaptive.supply import AdaptivePlan
@@ -35,7 +36,7 @@ class AdaptiveRuns:
         if request.only is not None:
             raise SetupError(
                 f"--until cannot be given with {request.only_by}: choose whole cases, with --name or --tag; a part of "
-                "the runs of a case is no sample of it."
+                "the runs of a case is not a sample of it."
             )
         self._of = {
             StratumKey(case.name, header.agent, header.persona, header.strategy): (header, case)
@@ -47,7 +48,7 @@ class AdaptiveRuns:
         if max_runs is not None and max_runs < len(strata):
             raise SetupError(
                 f"--max-runs {max_runs:,} is too small: one trial of each case with each agent, persona and "
-                f"strategy is {len(strata):,} runs, and a decision needs at least that."
+                f"strategy takes {counted(len(strata), 'run')}, and a decision needs at least that."
             )
 
     def of(self, batch: StoredBatch) -> Iterator[tuple[RunHeader, Case]]:

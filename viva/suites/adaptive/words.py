@@ -76,7 +76,7 @@ def _answer(decision: AdaptiveDecision) -> str:
 
 def _cost(decision: AdaptiveDecision) -> str:
     words = f"{counted(decision.runs, 'run')} in {counted(decision.batches, 'batch', 'batches')}"
-    words += f"; fixed trials with the same error: {decision.fixed_runs:,} runs"
+    words += f"; fixed trials with the same error: {counted(decision.fixed_runs, 'run')}"
     if decision.fixed_runs_knowing is not None:
         words += f", or {decision.fixed_runs_knowing:,} if it had been known how scores vary"
     return words

@@ -55,7 +55,7 @@ def files_view(journal: WatchedJournal, run: str) -> dict[str, Any]:
         return {"files": [], "more": 0, "known": found.given is not None, "note": found.missing}
     changes = compare(found.folder, found.given)
     ordered = sorted(changes.files, key=lambda file: _ORDER.index(file.change))
-    note = "" if changes.whole else "There are more files than are looked at."
+    note = "" if changes.whole else "There are more files than are compared."
     return {
         "files": [_file(each, found.given) for each in ordered[:MOST_FILES]],
         "more": max(0, len(ordered) - MOST_FILES),
