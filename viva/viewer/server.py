@@ -21,8 +21,8 @@ from viva.records.text import printable
 from viva.viewer import answers
 from viva.viewer.downloads import open_left_file
 from viva.viewer.following import Follower
-from viva.viewer.page_files import SCRIPT, START, STYLES, html, joined
 from viva.viewer.label_desk import LabelDesk
+from viva.viewer.page_files import SCRIPT, START, STYLES, html, joined
 from viva.viewer.pictures import picture
 from viva.viewer.routes import Routes
 from viva.viewer.watched import WatchedJournal
