@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { counted, go, here, moved } from "./address.js";
-import { Drawn, renew } from "./drawn.js";
+import { absent, Drawn, renew } from "./drawn.js";
 import { chip, el, note } from "./elements.js";
 import { dotsOf, meanOf } from "./grid.js";
 
@@ -16,6 +16,7 @@ const svg = (tag, attributes, ...children) => {
 const TONES = { regression: "bad", drop: "open", improvement: "good" };
 
 export class History extends Drawn {
+  several = true; // changes of other journals are shown too
   static PAUSE = 2000;
 
   async refresh() {
@@ -31,10 +32,9 @@ export class History extends Drawn {
     const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent ? "true" : null }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
       el("td", {}, this.spark(each)), el("td", { class: "n" }, each.scores), el("td", { class: "n" }, each.change ? chip(TONES[each.direction], each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
     renew(this.holder, el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${counted(found.runs, "run")}${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
-      name === undefined ? "" : await this.runs(name, agent, journals),
+      ...absent(found), name === undefined ? "" : await this.runs(name, agent, journals),
       rows.length ? el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["Case", "Over time", "Score", "Change", "", "Compared"].map((head, place) => el("th", { class: (place === 2 || place === 3 || place === 5 ? "n" : "") + (place > 3 ? " minor" : "") }, head)))), el("tbody", {}, rows))) : note("There are no such trends."),
       found.more ? note(`${found.more} more; viva history --all has them.`) : "");
-    this.holder.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   }
 
   // A line stands where a new version begins.

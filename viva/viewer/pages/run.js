@@ -39,7 +39,6 @@ export class Run {
     });
     this.form.className = "filters talk conversation";
     this.form.append(el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits, this.count);
-    this.form.addEventListener("submit", (event) => event.preventDefault());
   }
 
   adapt(data) {

@@ -6,6 +6,8 @@ import { Drawn, renew } from "./drawn.js";
 import { chip, el, note } from "./elements.js";
 
 export class Versus extends Drawn {
+  several = true;
+
   async refresh() {
     const { state } = this;
     const journals = await ask("journals");
