@@ -126,7 +126,12 @@ def summary(name: str, found: Sequence[Found]) -> list[Figure]:
         Figure(f"{name}: round right", right * 100, "%", budget=90, at_least=True),
         Figure(f"{name}: within 1", near * 100, "%", budget=98, at_least=True),
         Figure(f"{name}: decided, but wrong", wrong * 100, "%", budget=5),
-        Figure(f"{name}: forks of 3 trials, most", max(runs) / 3, "", budget=7 if name.startswith("deterministic") else None),
+        Figure(
+            f"{name}: forks of 3 trials, most",
+            max(runs) / 3,
+            "",
+            budget=7 if name.startswith("deterministic") else None,
+        ),
         Figure(f"{name}: forks in all, median", float(runs[len(runs) // 2]), ""),
     ]
 

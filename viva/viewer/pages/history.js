@@ -32,8 +32,16 @@ export class History extends Drawn {
     renew(this.holder, el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${found.runs.toLocaleString("en")} runs${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
       name === undefined ? "" : await this.runs(name, agent, journals),
       rows.length ? el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["Case", "Over time", "Score", "Change", "", "Compared"].map((head, place) => el("th", { class: (place === 2 || place === 3 || place === 5 ? "n" : "") + (place > 3 ? " minor" : "") }, head)))), el("tbody", {}, rows))) : el("p", { class: "note" }, "There are no such trends."),
-      found.more ? el("p", { class: "note" }, `${found.more} more; viva history --all has them.`) : "");
+      found.more ? el("p", { class: "note" }, `${found.more} more; viva history --all has them.`) : "", this.causes(found.causes));
     this.holder.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  // What was missed, by what went wrong, from journal to journal.
+  causes(found) {
+    const { el } = this;
+    if (!found.length) return "";
+    const rows = found.map((each) => el("tr", {}, el("th", { dir: "auto" }, each.words, el("small", { dir: "auto" }, each.agent)), el("td", {}, this.spark({ points: each.points, direction: each.worse ? "regression" : "" })), el("td", { class: "n" }, each.shares), el("td", {}, el("span", { class: "chip " + (each.worse ? "bad" : "good") }, each.kind)), el("td", { class: "minor" }, each.id)));
+    return el("section", { class: "cause-trends" }, el("h2", {}, "Causes of misses"), el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["What fails", "Over time", "Of the runs", "", "Cause"].map((head, place) => el("th", { class: place === 2 ? "n" : place === 4 ? "minor" : "" }, head)))), el("tbody", {}, rows))));
   }
 
   // A line stands where a new version begins.

@@ -9,13 +9,17 @@ from typing import Any
 
 from viva.journal.run_index import read_records
 from viva.records.text import one_line
+from viva.reports.console.cause_trends import CHANGED, WORSE, cause_words, share_words
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
+from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.over_time.trend import OVERALL, TaskTrend
 from viva.statistics.over_time.trends import TrendTally
 from viva.viewer.watched import WatchedJournal
 
 MOST_TRENDS = 500
 """Maximum number of trends in one answer."""
+MOST_CAUSES = 100
+"""Maximum number of trends of causes."""
 MOST_RUNS = 2_000
 """Maximum number of runs of one trend."""
 
@@ -69,16 +73,18 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
 
 
 def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
-    tally = TrendTally()
+    tally, causes = TrendTally(), CauseTrendTally()
     for journal in journals.values():
         for record in read_records(journal.folder, quick=True):
             tally.add(record)
+            causes.add(record, str(journal.folder))
     found = tally.trends()
     return {
         "trends": [_trend(each) for each in found.trends[:MOST_TRENDS]],
         "more": len(found.trends) - min(len(found.trends), MOST_TRENDS) + found.left_out,
         "runs": found.runs,
         "excluded": found.excluded,
+        "causes": [_cause(each) for each in causes.trends() if each.kind in CHANGED][:MOST_CAUSES],
     }
 
 
@@ -93,5 +99,17 @@ def _trend(trend: TaskTrend) -> dict[str, Any]:
         "change": change_words(trend),
         "compared": compared_words(trend),
         "runs": trend.runs,
+        "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
+    }
+
+
+def _cause(trend: CauseTrend) -> dict[str, Any]:
+    return {
+        "id": trend.cause.id,
+        "words": cause_words(trend),
+        "agent": one_line(trend.agent, 200),
+        "kind": trend.kind,
+        "worse": trend.kind in WORSE,
+        "shares": share_words(trend),
         "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
     }
