@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from viva.errors import SetupError
+from viva.journal.errors import JournalError
 from viva.viewer import answers
 from viva.viewer.comments import Comment, add_comment, comment_view, read_comments
 from viva.viewer.label_desk import LabelDesk
@@ -22,6 +24,8 @@ from viva.viewer.views.workspace import file_view, files_view
 from viva.viewer.watched import WatchedJournal
 
 Query = Mapping[str, str]
+AT_START = 40
+"""Number of runs in the page itself, more than most screens show; it asks for others when they are scrolled to."""
 
 
 @dataclass(slots=True)
@@ -55,6 +59,14 @@ class Routes:
         pairs = enumerate(zip(self.journals, seen, strict=True))
         changed = [(number, journal) for number, (journal, version) in pairs if journal.version != version]
         return [answers.journal_view(*each, labels=bool(self.desks)) for each in changed]
+
+    def start(self) -> dict[str, object]:
+        """Return what the page asks first, by the ends of addresses, with as many runs as a screen shows."""
+        found: dict[str, object] = {"journals?": self.states()}
+        if self.journals:
+            with suppress(SetupError, JournalError):  # the page asks again, and shows why
+                found["0/runs?first=0&most=120"] = answers.runs_view(self.journals[0], "", "", 0, AT_START)
+        return found
 
     def answer(self, number: int, name: str, query: Query) -> object:
         """Answer a question about a journal.

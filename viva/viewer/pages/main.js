@@ -4,6 +4,7 @@ import { ask, listen, live } from "./api.js";
 import { address, go, moved, read, count } from "./address.js";
 import { Beside } from "./beside.js";
 import { renew } from "./drawn.js";
+import { chip, el } from "./elements.js";
 import { Grid } from "./grid.js";
 import { showHelp } from "./help.js";
 import { History } from "./history.js";
@@ -18,8 +19,6 @@ import { Versus } from "./versus.js";
 const VIEWS = { __proto__: null, overview: Overview, runs: RunList, grid: Grid, run: Run, beside: Beside, versus: Versus, history: History, search: Search, label: Label };
 const TABS = [["overview", "Overview", "o"], ["runs", "Runs", "l"], ["grid", "Cases by agents", "g"], ["search", "Search", "s"], ["history", "History", "t"], ["versus", "Two journals", "v"], ["label", "Label", ""]];
 const main = document.getElementById("main");
-const parts = runParts(main);
-const { el } = parts;
 const journals = new Map();
 let view = null;
 let shown = "";
@@ -47,7 +46,7 @@ const drawBar = () => {
     "aria-current": state.view === name ? "page" : null }, words)));
   if (!here) return;
   const ended = here.runs - (here.counts.running || 0);
-  const parts = Object.entries(here.counts).map(([name, number]) => el("span", { class: "chip " + name }, `${count(number)} ${name}`));
+  const parts = Object.entries(here.counts).map(([name, number]) => chip(name, `${count(number)} ${name}`));
   const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
   document.getElementById("status").replaceChildren(...[here.note ? el("span", { class: "note" }, here.note) : el("span", { class: "state " + here.state }, here.state), bar,
     here.planned ? el("span", {}, `${count(ended)} of ${count(here.planned)} runs`) : null, ...parts,
@@ -67,7 +66,7 @@ const route = async () => {
     problem("");
     document.title = "Viva";
     failed = false;
-    const made = view = new (VIEWS[state.view] || RunList)(page, state, parts);
+    const made = view = new (VIEWS[state.view] || RunList)(page, state);
     await made.ready?.catch((error) => { if (made === view) { failed = true; problem(error.message); } });
   } else await view.moved?.(state);
   drawBar();
@@ -109,7 +108,7 @@ document.addEventListener("keydown", (event) => {
     l: () => open("runs", read().query),
     s: () => live && open("search", { where: read().query.where }),
     t: () => live && open("history"),
-    "?": () => showHelp(el),
+    "?": showHelp,
   };
   if (!keys[event.key]) return;
   event.preventDefault();
@@ -122,13 +121,15 @@ window.addEventListener("unhandledrejection", (event) => { event.preventDefault(
 const take = (changed) => {
   if (lost) problem("");
   lost = false;
+  const version = () => journals.get(read().journal)?.version;
+  const before = version();
   for (const each of changed) journals.set(each.n, each);
   drawBar();
   if (!changed.some((each) => each.n === read().journal)) return;
-  if (!failed) view.changed();
+  if (!failed) { if (version() !== before) view.changed(); }
   else if (!document.activeElement.matches("input, select")) { shown = ""; route(); } // what was missing may be there now
 };
 for (const each of await ask("journals")) journals.set(each.n, each);
 await route();
 listen(take, () => { lost = true; problem("The viewer's server does not answer; it may have been ended. The page connects again by itself."); });
-main.addEventListener("click", (event) => enlarge(event, parts));
+main.addEventListener("click", (event) => enlarge(event));

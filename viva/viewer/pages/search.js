@@ -1,13 +1,13 @@
 // Words in all conversations; the server searches a part of the runs at a time.
 
 import { ask } from "./api.js";
-import { address, go, count } from "./address.js";
+import { address, count, counted, go } from "./address.js";
+import { chip, el, note } from "./elements.js";
 
 const MOST = 200;
 
 export class Search {
-  constructor(main, state, { el }) {
-    this.el = el;
+  constructor(main, state) {
     this.state = state;
     const field = (name, label, hint) => el("input", { type: "search", name, value: state.query[name] || "", placeholder: hint, "aria-label": label, spellcheck: "false", autocomplete: "off" });
     this.words = field("words", "Words", "words that were said");
@@ -29,7 +29,7 @@ export class Search {
   changed() {} // what is read does not move
 
   async refresh() {
-    const { el, state } = this;
+    const { state } = this;
     const { words, where, all } = state.query;
     const turn = this.turn = {};
     this.list.replaceChildren();
@@ -44,17 +44,16 @@ export class Search {
         for (const each of found.found) this.list.append(this.runOf(journal, each));
         runs += found.found.length;
         first = found.next;
-        this.count.textContent = `${runs} ${runs === 1 ? "run" : "runs"}` + (first === null ? "" : `, ${count(found.searched)} of ${count(found.total)} searched`);
+        this.count.textContent = counted(runs, "run") + (first === null ? "" : `, ${count(found.searched)} of ${count(found.total)} searched`);
       }
     }
-    if (!runs) this.list.replaceChildren(el("p", { class: "note" }, "No run has these words."));
-    if (runs >= MOST) this.list.append(el("p", { class: "note" }, "There may be more; use a filter."));
+    if (!runs) this.list.replaceChildren(note("No run has these words."));
+    if (runs >= MOST) this.list.append(note("There may be more; use a filter."));
   }
 
   runOf(journal, { row, hits, more }) {
-    const { el } = this;
     const run = (round) => address({ journal: journal.n, view: "run", id: row.id, query: { round } });
-    return el("section", { class: "found" }, el("h2", {}, el("span", { class: "chip " + row.standing }, row.standing), " ", el("a", { href: run(), dir: "auto" }, row.case), el("small", { dir: "auto" }, [" " + row.agent, row.trial > 1 ? `trial ${row.trial}` : "", journal.name].filter(Boolean).join(" · "))),
-      hits.map(([number, who, before, words, after]) => el("a", { class: "row hit", href: run(number) }, el("small", {}, `round ${number} · ${who}`), el("span", { dir: "auto" }, before, el("mark", {}, words), after))), more ? el("p", { class: "note" }, "and further rounds") : null);
+    return el("section", { class: "found" }, el("h2", {}, chip(row.standing, row.standing), " ", el("a", { href: run(), dir: "auto" }, row.case), el("small", { dir: "auto" }, [" " + row.agent, row.trial > 1 ? `trial ${row.trial}` : "", journal.name].filter(Boolean).join(" · "))),
+      hits.map(([number, who, before, words, after]) => el("a", { class: "row hit", href: run(number) }, el("small", {}, `round ${number} · ${who}`), el("span", { dir: "auto" }, before, el("mark", {}, words), after))), more ? note("and further rounds") : null);
   }
 }

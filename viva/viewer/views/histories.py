@@ -56,7 +56,7 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
         agent: The agent's SPEC.
 
     Returns:
-        Of each run its journal, id, score, standing, version, trial and when it began in seconds since the epoch.
+        Of each run its trial, standing, score, id, journal, version, and when it began in seconds since the epoch.
     """
     found = []
     for number, journal in journals.items():
@@ -66,9 +66,9 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
                 continue
             record = listed.record
             version = one_line(record.agent_version or "", 40)
-            shown = [number, listed.run, listed.score, listed.standing, version, listed.trial]
+            shown = [listed.trial, listed.standing, listed.score, listed.run, number, version]
             found.append([*shown, record.timing.started])
-    found.sort(key=lambda each: (each[6], each[0], each[5]))
+    found.sort(key=lambda each: (each[6], each[4], each[0]))
     return {"runs": found[-MOST_RUNS:], "more": max(0, len(found) - MOST_RUNS)}
 
 
