@@ -63,7 +63,7 @@ class CauseTrend:
 
 
 @dataclass(slots=True)
-class _Suite:
+class _TrendSuite:
     source: str
     version: str | None
     started: float = math.inf
@@ -75,7 +75,7 @@ class CauseTrendTally:
     def __init__(self) -> None:
         self._tally = CauseTally()
         self._suites: dict[tuple[str, str | None], int] = {}
-        self._about: list[_Suite] = []
+        self._about: list[_TrendSuite] = []
         self._cases: dict[tuple[int, str], Counter[str]] = {}
         """Runs that count, by suite and agent, and then by case."""
         self._known: dict[bytes, tuple[TalliedRun, str] | None] = {}
@@ -94,7 +94,7 @@ class CauseTrendTally:
             self._cases[run.side][case] -= 1
         place = self._suites.setdefault((source, record.agent_version), len(self._about))
         if place == len(self._about):
-            self._about.append(_Suite(source, record.agent_version))
+            self._about.append(_TrendSuite(source, record.agent_version))
         added = self._tally.add(record, place)
         if added is not None:
             self._cases.setdefault(added.side, Counter())[record.subject] += 1

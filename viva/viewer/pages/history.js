@@ -39,7 +39,6 @@ export class History extends Drawn {
 
   // What was missed, by what went wrong, from journal to journal.
   causes(found) {
-    const { el } = this;
     if (!found.length) return "";
     const rows = found.map((each) => el("tr", {}, el("th", { dir: "auto" }, each.words, el("small", { dir: "auto" }, each.agent)), el("td", {}, this.spark({ points: each.points, direction: each.worse ? "regression" : "" })), el("td", { class: "n" }, each.shares), el("td", {}, chip(each.worse ? "bad" : "good", each.kind)), el("td", { class: "minor" }, each.id)));
     return el("section", { class: "cause-trends" }, el("h2", {}, "Causes of misses"), el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["What fails", "Over time", "Of the runs", "", "Cause"].map((head, place) => el("th", { class: place === 2 ? "n" : place === 4 ? "minor" : "" }, head)))), el("tbody", {}, rows))));
