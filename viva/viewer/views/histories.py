@@ -10,13 +10,17 @@ from typing import Any
 from viva.journal.errors import JournalError
 from viva.journal.run_index import read_records
 from viva.records.text import one_line, printable
+from viva.reports.console.cause_trends import CHANGED, WORSE, cause_words, share_words
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
+from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.over_time.trend import OVERALL, TaskTrend
 from viva.statistics.over_time.trends import TrendTally
 from viva.viewer.watched import WatchedJournal
 
 MOST_TRENDS = 500
 """Maximum number of trends in one answer."""
+MOST_CAUSES = 100
+"""Maximum number of trends of causes."""
 MOST_RUNS = 2_000
 """Maximum number of runs of one trend."""
 
@@ -75,11 +79,12 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
 
 
 def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
-    tally = TrendTally()
+    tally, causes = TrendTally(), CauseTrendTally()
     for number, journal in journals.items():
         try:
             for record in read_records(journal.folder, quick=True):
                 tally.add(record)
+                causes.add(record, str(journal.folder))
         except JournalError as error:
             left = {each: journals[each] for each in journals if each != number}
             if not left:
@@ -93,6 +98,7 @@ def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
         "runs": found.runs,
         "excluded": found.excluded,
         "absent": [],
+        "causes": [_cause(each) for each in causes.trends() if each.kind in CHANGED][:MOST_CAUSES],
     }
 
 
@@ -107,5 +113,17 @@ def _trend(trend: TaskTrend) -> dict[str, Any]:
         "change": change_words(trend),
         "compared": compared_words(trend),
         "runs": trend.runs,
+        "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
+    }
+
+
+def _cause(trend: CauseTrend) -> dict[str, Any]:
+    return {
+        "id": trend.cause.id,
+        "words": cause_words(trend),
+        "agent": one_line(trend.agent, 200),
+        "kind": trend.kind,
+        "worse": trend.kind in WORSE,
+        "shares": share_words(trend),
         "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
     }
