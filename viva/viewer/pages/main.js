@@ -87,8 +87,7 @@ const walkRounds = (way) => {
 };
 const open = (view, query = {}) => go({ ...read(), view, id: "", query });
 document.addEventListener("keydown", (event) => {
-  if (document.querySelector("dialog[open]")) return;
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const typing = event.target.closest("input, select, textarea");
   if (event.key === "Escape") {
     if (typing) typing.blur();
