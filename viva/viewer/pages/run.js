@@ -39,7 +39,6 @@ export class Run {
     });
     this.form.className = "filters talk conversation";
     this.form.append(el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits, this.count);
-    this.form.addEventListener("submit", (event) => event.preventDefault());
   }
 
   adapt(data) {
@@ -149,8 +148,10 @@ export class Run {
       data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, `What it printed (${stream})`), el("div", { class: "text", dir: "auto" }, text))));
     this.main.querySelector(".ending")?.remove();
     if (this.comments) this.comments.before(this.ending);
-    else this.main.append(this.ending);
-    if (!this.comments) this.showComments();
+    else {
+      this.main.append(this.ending);
+      this.showComments();
+    }
   }
 
   // What readers say is kept beside the journal.
