@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import random
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
 from viva.statistics.intervals import CONFIDENCE, Interval, constant_interval, wilson
+from viva.statistics.resampling import Resampler
 from viva.statistics.student_t import student_t
 
 FEW = 10
@@ -22,8 +22,6 @@ _SEED = 20241
 # 2,000 resamples put the ends of an interval within a few percent of its width (Hesterberg 2015, section 3.4 wants
 # more for publication); above 2,000 clusters fewer do, as each resample is then nearly normal and costs more.
 _RESAMPLES, _FEWEST_RESAMPLES, _DRAWS = 2_000, 500, 4_000_000
-_MOST_KEPT = 4_000
-"""Clusters up to which the resamples of the last number of clusters are kept, in at most 8 MB."""
 
 
 def clustered_wilson(clusters: Sequence[tuple[float, int]], confidence: float = CONFIDENCE) -> Interval:
@@ -95,8 +93,9 @@ def _bootstrap(
         return constant_interval(mean, count, confidence, least=least, most=most)
     # Total and number ride in one complex number: one draw and one sum for both.
     pairs = [complex(total, n) for total, n in clusters]
-    sums = (sum(map(pairs.__getitem__, places)) for places in _resamples(count, seed))
-    drawn = sorted(both.real / both.imag for both in sums)
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    resamples = max(_FEWEST_RESAMPLES, min(_RESAMPLES, _DRAWS // count))
+    drawn = sorted([both.real / both.imag for both in _resampled(pairs, resamples, rng)])
     widened = math.sqrt(count / (count - 1)) * student_t(1 - (1 - confidence) / 2, count - 1)
     tail = NormalDist().cdf(-widened)
     low, high = _quantile(drawn, tail), _quantile(drawn, 1 - tail)
@@ -106,30 +105,18 @@ def _bootstrap(
     return Interval(max(least, min(low, mean)), min(most, max(high, mean)))
 
 
+def _resampled(pairs: Sequence[complex], resamples: int, rng: random.Random) -> Iterator[complex]:
+    if Resampler.serves(pairs):
+        resampler = Resampler(pairs)
+        return (resampler.total(rng) for _ in range(resamples))
+    return (sum(rng.choices(pairs, k=len(pairs))) for _ in range(resamples))
+
+
 # Groups of a few cases are often alike in their scores: families, tags, the trials of one case.
 _SMALL = 20
 _interval_of_few = lru_cache(maxsize=2048)(_bootstrap)
 # A suite with one agent asks for the same interval twice, and once more for a tag that all its cases have.
 _interval_of_many = lru_cache(maxsize=8)(_bootstrap)
-
-
-def _resamples(count: int, seed: int) -> Iterable[Sequence[int]]:
-    """Return the places of the clusters of each resample, which depend on nothing but these two."""
-    return _kept_resamples(count, seed) if count <= _MOST_KEPT else _drawn_resamples(count, seed)
-
-
-@lru_cache(maxsize=1)
-def _kept_resamples(count: int, seed: int) -> list[array[int]]:
-    # The agents of a suite have the same cases, so that one drawing serves all of them: the drawing takes twice as long
-    # as the sums.
-    return list(_drawn_resamples(count, seed))
-
-
-def _drawn_resamples(count: int, seed: int) -> Iterator[array[int]]:
-    rng, places = random.Random(seed), range(count)  # noqa: S311 - repeatable, not secret
-    kind = "H" if count <= _MOST_KEPT else "L"
-    for _ in range(max(_FEWEST_RESAMPLES, min(_RESAMPLES, _DRAWS // count))):
-        yield array(kind, rng.choices(places, k=count))
 
 
 def _half_width(clusters: Sequence[tuple[float, int]], mean: float, confidence: float) -> float:

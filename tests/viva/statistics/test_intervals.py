@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from viva.statistics import clustered
 from viva.statistics.clustered import FEW, clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import (
     Interval,
@@ -151,16 +150,6 @@ def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level_joined_with_stud
         low, high = max(0.0, min(low, student[0])), min(1.0, max(high, student[1]))
     assert ours.low == pytest.approx(low, abs=0.08 * (ends.high - ends.low))
     assert ours.high == pytest.approx(high, abs=0.08 * (ends.high - ends.low))
-
-
-def test_an_interval_is_the_same_whether_its_resamples_are_kept_or_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(7)
-    sample = [(chance.random(), 1) for _ in range(60)]
-    kept = clustered_mean_interval(sample, 0.9)
-    monkeypatch.setattr(clustered, "_MOST_KEPT", 0)
-    assert clustered_mean_interval(sample, 0.8) != kept
-    clustered._interval_of_many.cache_clear()
-    assert clustered_mean_interval(sample, 0.9) == kept
 
 
 @settings(max_examples=examples(50))

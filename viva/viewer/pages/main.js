@@ -1,6 +1,6 @@
 // Chooses the view of the address.
 
-import { ask, listen, live } from "./api.js";
+import { ask, listen, live, Refused } from "./api.js";
 import { address, go, moved, read, count } from "./address.js";
 import { Beside } from "./beside.js";
 import { renew } from "./drawn.js";
@@ -26,10 +26,16 @@ let lost = false;
 let failed = false; // the view could not be drawn
 
 const problem = (words) => {
-  const node = byId("problem");
-  node.textContent = words;
-  node.hidden = !words;
+  byId("problem").textContent = words;
+  byId("problem").hidden = !words;
 };
+
+const report = (error) => {
+  if (!(error instanceof Refused)) console.error(error); // a mistake of the page itself
+  problem(error.message);
+};
+
+const tabs = () => TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (live || !["search", "history"].includes(name)) && (name !== "label" || journals.get(read().journal)?.labels));
 
 const drawBar = () => {
   const state = read();
@@ -41,8 +47,7 @@ const drawBar = () => {
     : el("strong", { dir: "auto" }, here ? here.name : "");
   if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
   if (!list.contains(document.activeElement)) list.replaceChildren(choice);
-  const tabs = TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (live || !["search", "history"].includes(name)) && (name !== "label" || here?.labels));
-  renew(byId("views"), ...tabs.map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
+  renew(byId("views"), ...tabs().map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
     "aria-current": state.view === name ? "page" : null }, words)));
   if (!here) return;
   const ended = here.runs - (here.counts.running || 0);
@@ -55,7 +60,7 @@ const drawBar = () => {
 
 const route = async () => {
   const state = read();
-  // The list and a run follow their own addresses; other views are made anew.
+  // The list and a run follow their addresses; others are made anew.
   const own = ["runs", "run"].includes(state.view) ? "" : JSON.stringify(state.query);
   const key = [state.journal, state.view, state.id, own].join("/");
   if (key !== shown || !view) {
@@ -67,14 +72,14 @@ const route = async () => {
     document.title = "Viva";
     failed = false;
     const made = view = new (VIEWS[state.view] || RunList)(page, state);
-    await made.ready?.catch((error) => { if (made === view) { failed = true; problem(error.message); } });
+    await made.ready?.catch((error) => { if (made === view) { failed = true; report(error); } });
   } else await view.moved?.(state);
   drawBar();
 };
 
 const walk = (way) => {
-  const all = ["a.row", "a"].map((each) => Array.from(main.querySelectorAll(each))).find((each) => each.length);
-  if (!all) return;
+  const all = Array.from(main.querySelectorAll(main.querySelector("a.row") ? "a.row" : "a"));
+  if (!all.length) return;
   const here = all.indexOf(document.activeElement);
   const next = all[Math.max(0, Math.min(all.length - 1, here + way))];
   next.focus({ preventScroll: true });
@@ -85,38 +90,37 @@ const walkRounds = (way) => {
   const here = all.findIndex((node) => node.getBoundingClientRect().bottom > 60);
   all[Math.max(0, Math.min(all.length - 1, here + way))]?.scrollIntoView({ block: "start" });
 };
-const open = (view, query = {}) => go({ ...read(), view, id: "", query });
+const open = (view) => {
+  const { where, order } = read().query;
+  go({ ...read(), view, id: "", query: { where, order } });
+};
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const typing = event.target.closest("input, select, textarea");
   if (event.key === "Escape") {
     if (typing) typing.blur();
     else if (read().query.part) go(moved(read(), { part: "", file: "", from: "", asked: "" }));
-    else if (read().view !== "runs") open("runs", { where: read().query.where, order: read().query.order });
+    else if (read().view !== "runs") open("runs");
     return;
   }
   if (typing) return;
   if (view?.key?.(event.key)) { event.preventDefault(); return; }
+  const tab = tabs().find((each) => each[2] === event.key);
   const keys = {
-    o: () => open("overview"),
-    v: () => open("versus"),
     "/": () => main.querySelector("input[type=search]")?.focus(),
     j: () => (read().view === "run" ? walkRounds(1) : walk(1)),
     k: () => (read().view === "run" ? walkRounds(-1) : walk(-1)),
-    g: () => open("grid", read().query),
-    l: () => open("runs", read().query),
-    s: () => live && open("search", { where: read().query.where }),
-    t: () => live && open("history"),
     "?": showHelp,
   };
-  if (!keys[event.key]) return;
+  const act = tab ? () => open(tab[0]) : keys[event.key];
+  if (!act) return;
   event.preventDefault();
-  keys[event.key]();
+  act();
 });
 
 window.addEventListener("hashchange", route);
 // What could not be done is said.
-window.addEventListener("unhandledrejection", (event) => { event.preventDefault(); problem(event.reason.message); });
+window.addEventListener("unhandledrejection", (event) => { event.preventDefault(); report(event.reason); });
 const take = (changed) => {
   if (lost) problem("");
   lost = false;
