@@ -29,6 +29,7 @@ FILTERS = ("score<1", 'agent~careful and rounds>1 and not case="case_1"', "statu
 PAGES = Path(__file__).parents[1] / "viva" / "viewer" / "pages"
 EXPORT_PAGES = PAGES.parent / "export" / "pages"
 SHARED = Path(__file__).parents[1] / "viva" / "reports" / "page" / "templates"
+_PAINT = "performance.getEntriesByName('first-contentful-paint')"
 _JUMP = "const i = document.querySelector('form.talk input'); i.value = {0}; i.dispatchEvent(new Event('change'))"
 
 
@@ -106,7 +107,8 @@ def _in_a_browser(folder: Path) -> list[Figure]:
             address = server.stdout.readline().strip()
             browser.open(address)
             browser.until("document.querySelectorAll('a.row').length > 0")
-            paint = browser.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
+            browser.until(f"{_PAINT}.length > 0")
+            paint = browser.run(f"return {_PAINT}[0].startTime")
             browser.run("document.querySelector('a.row').click()")
             browser.until("document.querySelectorAll('.round').length > 0")
             jumps = [

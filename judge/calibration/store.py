@@ -6,12 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
-from viva.errors import SetupError
-from viva.full_disk import error_words
-from viva.journal.append_file import AppendFile
-from viva.records.codec import decode_json, encode
-from viva.records.text import one_line
-from viva.regular_files import MOST_GIVEN, open_plain
+from viva.judge.measurements import add_measurement, read_measurements
 
 FILE = "calibrations.jsonl"
 FORMAT = 1
@@ -93,23 +88,9 @@ def names_of(journals: Iterable[Path]) -> str:
 def read_calibrations(file: Path) -> list[Calibration]:
     """Return the calibrations in a file in their order; none if there is no file.
 
-    Lines that are torn or of a newer format are passed over: a report does not fail because of them.
+    Lines that are torn or of another version are passed over: a report does not fail because of them.
     """
-    try:
-        with open_plain(file) as opened:
-            content = opened.read(MOST_GIVEN)
-    except OSError:
-        return []
-    found = []
-    for line in content.decode("utf-8", "replace").split("\n"):
-        if line.strip():
-            try:
-                calibration = decode_json(Calibration, line)
-            except (ValueError, RecursionError):
-                continue
-            if calibration.v == FORMAT:
-                found.append(calibration)
-    return found
+    return read_measurements(file, Calibration, FORMAT)
 
 
 def add_calibration(file: Path, calibration: Calibration) -> None:
@@ -118,15 +99,7 @@ def add_calibration(file: Path, calibration: Calibration) -> None:
     Raises:
         SetupError: it cannot be written.
     """
-    try:
-        opened = AppendFile(file)
-        try:
-            opened.append(encode(calibration) + b"\n")
-        finally:
-            opened.close()
-    except OSError as error:
-        words = error_words(error, [file.parent])
-        raise SetupError(f"the calibration cannot be stored in {one_line(str(file))}: {words}.") from error
+    add_measurement(file, calibration, "the calibration")
 
 
 def newest_of(

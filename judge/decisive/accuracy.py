@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from viva.errors import SetupError
-from viva.full_disk import error_words
-from viva.journal.append_file import AppendFile
-from viva.records.codec import decode_json, encode
-from viva.records.text import counted, one_line
-from viva.regular_files import MOST_GIVEN, open_plain
+from viva.judge.measurements import add_measurement, read_measurements
+from viva.records.text import counted
 
 FILE = "decisive-accuracy.jsonl"
 FORMAT = 1
@@ -56,37 +52,13 @@ def add_accuracy(file: Path, accuracy: DecisiveAccuracy) -> None:
     Raises:
         SetupError: it cannot be written.
     """
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        opened = AppendFile(file)
-        try:
-            opened.append(encode(accuracy) + b"\n")
-        finally:
-            opened.close()
-    except OSError as error:
-        words = error_words(error, [file.parent])
-        raise SetupError(f"the accuracy cannot be stored in {one_line(str(file))}: {words}.") from error
+    add_measurement(file, accuracy, "the accuracy")
 
 
 def newest_accuracy(file: Path, model: str, prompts: Mapping[str, str]) -> DecisiveAccuracy | None:
-    """Return the newest measurement of a judge with these prompts; None if it was never measured.
-
-    Lines that are torn or of a newer format are passed over.
-    """
-    try:
-        with open_plain(file) as opened:
-            content = opened.read(MOST_GIVEN)
-    except OSError:
-        return None
-    newest = None
-    for line in content.decode("utf-8", "replace").split("\n"):
-        try:
-            found = decode_json(DecisiveAccuracy, line) if line.strip() else None
-        except (ValueError, RecursionError):
-            continue
-        if found is not None and found.v == FORMAT and found.model == model and dict(found.prompts) == dict(prompts):
-            newest = found
-    return newest
+    """Return the newest measurement of a judge with these prompts; None if it was never measured."""
+    stored = reversed(read_measurements(file, DecisiveAccuracy, FORMAT))
+    return next((each for each in stored if each.model == model and dict(each.prompts) == dict(prompts)), None)
 
 
 def accuracy_words(known: DecisiveAccuracy | None) -> str:

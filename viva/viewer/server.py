@@ -9,10 +9,8 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -24,10 +22,11 @@ from viva.viewer import answers
 from viva.viewer.downloads import open_left_file
 from viva.viewer.following import Follower
 from viva.viewer.label_desk import LabelDesk
+from viva.viewer.page_files import SCRIPT, START, STYLES, html, joined
 from viva.viewer.pictures import picture
 from viva.viewer.routes import Routes
 from viva.viewer.watched import WatchedJournal
-from viva.viewer.wire import to_json
+from viva.viewer.wire import to_json, to_script
 
 LOCAL = "127.0.0.1"
 POLICY = (
@@ -43,10 +42,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _QUESTION = re.compile(r"api/(\d{1,4})/([a-z]+)")
-_PAGE_FILE = re.compile(r"[a-z_]+\.(?:js|css)")
-_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
-_OF_REPORTS = frozenset({"page.css", "run_parts.js"})
-"""What a report's page shares with the viewer's."""
+_PAGE_FILES = {f"page/{SCRIPT}": "text/javascript; charset=utf-8", f"page/{STYLES}": "text/css; charset=utf-8"}
 HEARTBEAT = 15.0
 """Seconds after which an event stream says that it is still there."""
 BLOCK = 256 * 1024
@@ -177,7 +173,9 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = True
         except (answers.NotFound, FileNotFoundError) as error:
             self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
-        except (SetupError, JournalError, ValueError) as error:
+        except JournalError as error:
+            self._json(answers.failure_view(error), HTTPStatus.GONE)
+        except (SetupError, ValueError) as error:
             self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
         except Exception as error:
             self.close_connection = True
@@ -220,9 +218,10 @@ class _Answering(BaseHTTPRequestHandler):
 
     def _route(self, rest: str, query: Mapping[str, str]) -> None:
         if rest == "":
-            self._send("text/html; charset=utf-8", _page_file("index.html"))
-        elif rest.startswith("page/") and _PAGE_FILE.fullmatch(name := rest.removeprefix("page/")):
-            self._send(_TYPES[name.rpartition(".")[2]], _page_file(name))
+            start = START.format(to_script(self.server.routes.start()))
+            self._send("text/html; charset=utf-8", html().replace(START, start).encode())
+        elif rest in _PAGE_FILES:
+            self._send(_PAGE_FILES[rest], joined(rest.removeprefix("page/")).encode())
         elif rest == "api/journals":
             self._json(self.server.routes.states())
         elif rest == "api/events":
@@ -294,9 +293,3 @@ class _Answering(BaseHTTPRequestHandler):
 
 def _last_values(query: str) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(query, max_num_fields=20).items()}
-
-
-@cache
-def _page_file(name: str) -> bytes:
-    package, folder = ("viva.reports.page", "templates") if name in _OF_REPORTS else ("viva.viewer", "pages")
-    return (files(package) / folder / name).read_bytes()

@@ -18,6 +18,11 @@ def to_json(value: object) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def to_script(value: object) -> str:
+    """Return JSON for a script element of data: no text in it looks like markup, which could end the element."""
+    return to_json(value).replace("<", "\\u003c")
+
+
 def _finite(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.viva.conftest import Desk
-from viva.cli.trace_follow import Alarm
+from viva.cli.tracing.follow import Alarm
 from viva.journal.reader import read_records, read_runs
 from viva.records import Usage
 from viva.sinks.alerts import Alert

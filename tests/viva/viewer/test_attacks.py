@@ -165,7 +165,9 @@ def test_other_methods_do_nothing(journal: Path, serve: Serve, method: str) -> N
     assert str(journal).encode() not in answer
 
 
-@pytest.mark.parametrize("path", ["", "page/main.js", "api/journals", "api/events", "api/0/runs", "0/file", "nothing"])
+@pytest.mark.parametrize(
+    "path", ["", "page/viewer.js", "api/journals", "api/events", "api/0/runs", "0/file", "nothing"]
+)
 def test_posts_change_nothing_where_none_is_expected(journal: Path, serve: Serve, path: str) -> None:
     reader = serve(journal)
     assert reader.send(path, {"run": "run-1", "text": "x"})[0] == 404

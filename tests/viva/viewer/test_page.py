@@ -138,6 +138,30 @@ def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, brows
     assert all(address.startswith(reader.server.address) for address in browser.requests())
 
 
+def test_the_first_view_is_one_request_and_its_data_end_no_element(
+    tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    with Journal(tmp_path / "<script>alert(1)<") as journal:
+        for number in range(45):
+            words = HOSTILE[number % len(HOSTILE)]
+            write_run(journal, f"{words} {number}", words, hits=(False,), reason=words)
+    reader = serve(tmp_path / "<script>alert(1)<")
+    browser.complaints(), browser.requests()
+    browser.open(reader.server.address)
+    browser.until("document.querySelectorAll('a.row').length > 15")
+    browser.run("await new Promise((done) => setTimeout(done, 100))")
+    asked = [address.removeprefix(reader.server.address) for address in browser.requests()]
+    assert sorted(asked) == ["", "api/events", "page/viewer.css", "page/viewer.js"]
+    assert browser.run("return document.querySelector('output').textContent") == "45 runs"
+    browser.run("document.querySelector('.scroller').scrollTop = 1e6")
+    browser.until("document.querySelector('.window > :last-child').innerText.includes(' 44')")
+    # An answer of the start is not kept for later questions.
+    with Journal(tmp_path / "<script>alert(1)<") as journal:
+        write_run(journal, "another")
+    browser.until("document.querySelector('output').textContent === '46 runs'")
+    assert browser.complaints() == []
+
+
 def test_the_page_can_be_read_on_a_telephone(written: Path, serve: Serve, browser: Browser) -> None:
     reader = serve(written)
     run = reader.json("api/0/runs")["rows"][0]["id"]

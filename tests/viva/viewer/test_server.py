@@ -72,7 +72,7 @@ def test_another_origin_is_refused(journal: Path, serve: Serve, origin: str) -> 
 
 def test_every_answer_says_what_a_browser_may_do_with_it(journal: Path, serve: Serve) -> None:
     reader = serve(journal)
-    for path in ("", "page/main.js", "page/page.css", "api/journals", "nothing"):
+    for path in ("", "page/viewer.js", "page/viewer.css", "api/journals", "nothing"):
         _, headers, _ = reader.ask(path)
         assert headers["Content-Security-Policy"].startswith("default-src 'none'")
         assert "unsafe" not in headers["Content-Security-Policy"]

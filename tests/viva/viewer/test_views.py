@@ -79,7 +79,7 @@ def test_history_is_that_of_the_command_and_leads_to_runs(two: list[Path]) -> No
     (trend,) = (each for each in found["trends"] if each["overall"])
     assert (trend["case"], trend["agent"], trend["runs"]) == ("case", "a.py:A", 4)
     runs = answer(two, "trend", case="case", agent="a.py:A")["runs"]
-    assert [run[0] for run in runs] == [0] * 4 + [1] * 4
+    assert [run[4] for run in runs] == [0] * 4 + [1] * 4
     assert len(answer(two, "trend", case="case", agent="a.py:A", with_="0")["runs"]) == 4
 
 

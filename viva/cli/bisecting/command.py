@@ -11,6 +11,7 @@ import click
 
 from viva.cli import completion
 from viva.cli.bisecting.result import bisect_and_report
+from viva.cli.budget_options import spending_options
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -57,18 +58,7 @@ from viva.suites.request import BisectRequest
 @call_option(
     "--max-runs", type=click.IntRange(1, MOST_RUNS), default=120, show_default=True, help="Maximum number of forks."
 )
-@call_option(
-    "--max-cost",
-    type=NumberRange(0, min_open=True),
-    metavar="DOLLARS",
-    help="Start no further fork once this much has been spent.",
-)
-@call_option(
-    "--max-tokens",
-    type=click.IntRange(1),
-    metavar="TOKENS",
-    help="Start no further fork once this many tokens have been used.",
-)
+@spending_options("fork")
 @click.option(
     "--point", metavar="ID", default="", help="A fork succeeds if this scoring point is hit, whatever its score."
 )

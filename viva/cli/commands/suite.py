@@ -16,6 +16,8 @@ from rich.text import Text
 
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
+from viva.cli.adaptive_options import decided_exit, refuse_other_gates, until_from, until_options
+from viva.cli.budget_options import spending_options
 from viva.cli.daily.filter_options import filter_options
 from viva.cli.daily.watch import WatchedCommand, given_out, watch_and_exit, watch_option
 from viva.cli.engine_options import engine_from, engine_options
@@ -34,7 +36,7 @@ from viva.cli.options import (
     shared_options,
     threshold_option,
 )
-from viva.cli.parameter_types import SECONDS, NumberRange
+from viva.cli.parameter_types import SECONDS
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.project.suite_command import SuiteCommand, list_option
 from viva.cli.project.used_file import suite_in_use, taken_from_file, trust_option
@@ -52,16 +54,14 @@ from viva.reports.console.suite import figures_plain, suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
-from viva.statistics.adaptive.until import FORMS as DECISIONS
-from viva.statistics.adaptive.until import MARGIN, Aim, parse_until
 from viva.statistics.summary import Figures, summarize
-from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in, exit_code
+from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in
 from viva.suites.adaptive.words import decision_lines
 from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
-from viva.suites.gates import counted_before, parse_gates, read_baseline
+from viva.suites.gates import parse_gates, read_baseline
 from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest
 from viva.suites.resuming.stored_request import holds_request
@@ -93,17 +93,7 @@ from viva.suites.suite import run_suite
     show_default=True,
     help="Number of runs of each case with each agent.",
 )
-@click.option(
-    "--until",
-    metavar="DECISION",
-    help=f"Add trials until a decision is made, instead of --trials: {DECISIONS}.",
-)
-@click.option(
-    "--margin",
-    type=NumberRange(0, 1, min_open=True),
-    metavar="SCORE",
-    help=f"With --until: a difference in score that does not matter. [default: {MARGIN}]",
-)
+@until_options
 @concurrency_option
 @engine_options
 @click.option(
@@ -123,18 +113,7 @@ from viva.suites.suite import run_suite
     show_default=True,
     help="Maximum number of concurrent sandboxes for checks.",
 )
-@call_option(
-    "--max-cost",
-    type=NumberRange(0, min_open=True),
-    metavar="DOLLARS",
-    help="Start no further run once this much has been spent.",
-)
-@call_option(
-    "--max-tokens",
-    type=click.IntRange(1),
-    metavar="TOKENS",
-    help="Start no further run once this many tokens have been used.",
-)
+@spending_options("run")
 @call_option(
     "--max-runs",
     type=click.IntRange(1),
@@ -222,7 +201,7 @@ def command(
     display = ConsoleDisplay(console, show=not (as_json or quiet))
     # Before standard output is redirected: a sink may write there.
     around = Surroundings(display, make_sinks(sinks), engine=engine)
-    _check_until(request, {"--fail-under": fail_under, "--max-drop": max_drop, "--corrected": corrected})
+    refuse_other_gates(request.until, {"--fail-under": fail_under, "--max-drop": max_drop, "--corrected": corrected})
     budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_runs=max_runs, max_seconds=max_time)
     resumed = resume is not None
     again = resume_command("suite", folder)
@@ -253,10 +232,7 @@ def command(
     if words:
         click.echo(words, err=True)
     if request.until is not None and code == EXIT_DONE:
-        code = exit_code(decisions)
-        if code == EXIT_DONE and request.until.aim is Aim.GATE and (before_requeued := counted_before(figures)):
-            code = EXIT_NOT_SCORED
-            click.echo("; ".join(before_requeued), err=True)
+        code = decided_exit(request.until, decisions, figures)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 
@@ -272,16 +248,6 @@ def _check(
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva suite: --baseline and --max-drop require each other.")
-
-
-def _check_until(request: SuiteRequest, others: Mapping[str, object]) -> None:
-    """Check that nothing else decides about an adaptive suite."""
-    given = [flag for flag, value in others.items() if value]
-    if request.until is not None and given:
-        fail(
-            f"viva suite: --until and {' and '.join(given)} exclude each other: the number of trials depends on "
-            "results, so that only the decision itself is valid. --until gate=SCORE is a gate."
-        )
 
 
 def _watched(context: click.Context) -> WatchedCommand:
@@ -305,9 +271,7 @@ def _new(
     chosen = {name: given[name] for name in ("agents", "vary", "trials", "names", "tags")}
     options = with_chosen_names(options_from(given))
     taken = taken_from_file()
-    until = None if given["until"] is None else parse_until(given["until"], given["margin"])
-    if until is None and given["margin"] is not None:
-        fail("viva suite: --margin requires --until compare or --until gate=SCORE.")
+    until = until_from(given)
     request = SuiteRequest(command="suite", paths=paths, options=options, from_file=taken, until=until, **chosen)
     try:
         narrowed = narrow(request, threshold, given["where"], given["failed_in"], given["changed_since"])

@@ -28,10 +28,10 @@ from viva.cli.options import (
 )
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
-from viva.cli.trace_compare import Other, compare, find_other
-from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
-from viva.cli.trace_next import imported_only, next_steps
-from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
+from viva.cli.tracing.compare import Other, compare, find_other
+from viva.cli.tracing.follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
+from viva.cli.tracing.next import imported_only, next_steps
+from viva.cli.tracing.outputs import Target, annotate_new, targets_of, write_outputs
 from viva.errors import SharedSetupError
 from viva.exam.option_declaration import Part
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED

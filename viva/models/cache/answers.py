@@ -1,6 +1,6 @@
-"""The folder with kept answers: one JSON file for each, named by the digest of its question.
+"""The folder of cached answers: one JSON file for each, named by the digest of its question.
 
-The folder is as trustworthy as those who can write to it, because whoever writes an answer writes a verdict.
+The folder is as trustworthy as everyone who can write to it: an answer that is written there becomes a verdict.
 """
 
 from __future__ import annotations

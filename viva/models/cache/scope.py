@@ -1,4 +1,4 @@
-"""Says for which run a model is asked, and how often the same was asked for it.
+"""Identifies the run for which a model is asked, and counts how often it was asked the same question.
 
 Equal questions of two trials, or two votes on one point, are two draws: one kept answer must not stand for both.
 """

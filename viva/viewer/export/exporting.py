@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from viva.filters.fields import FilterContext
 from viva.filters.stored_cases import StoredCases
 from viva.viewer.answers import row_view
 from viva.viewer.downloads import open_left_file
-from viva.viewer.export.bundle import bundle
 from viva.viewer.export.folder import export_folder
 from viva.viewer.export.parts import PartWriter, Place, columns
 from viva.viewer.export.values import field_table, values_of
+from viva.viewer.page_files import SCRIPT, START, STYLES, html, joined
 from viva.viewer.pictures import picture
 from viva.viewer.routes import Routes
 from viva.viewer.watched import ListedRun, WatchedJournal
@@ -41,10 +40,8 @@ MOST_TIMED = 20_000
 """Maximum number of rounds of an export that has the times of rounds, which take as long as the rest together."""
 TIMED = 100
 """Number of rounds of which the page asks for the times at once."""
-_PAGES = ("viva.viewer", "pages"), ("viva.viewer.export", "pages")
-_SHARED = ("viva.reports.page", "templates")
-_API = "api.js"
-"""The module in whose place another one answers from the parts."""
+_API = "stored.js"
+"""The module that answers the page's questions from the parts."""
 
 
 @dataclass(slots=True)
@@ -241,32 +238,18 @@ def _write_page(folder: Path) -> None:
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' file: data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = _read("index.html")
+    page = html().replace(START + "\n", "")
     for old, new in (
         (
             '<meta charset="utf-8">',
             f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">',
         ),
-        ('<script src="page/run_parts.js" defer></script>\n', ""),
-        (
-            '<script src="page/main.js" type="module"></script>',
-            f'<script src="page/viewer.js" nonce="{nonce}" defer></script>',
-        ),
+        ("<script ", f'<script nonce="{nonce}" '),
         ('<link rel="stylesheet"', f'<link nonce="{nonce}" rel="stylesheet"'),
     ):
         if old not in page:
             raise AssertionError(f"the page has no {old}")
         page = page.replace(old, new)
     (folder / "index.html").write_text(page, encoding="utf-8")
-    for name in ("page.css", "viewer.css"):
-        (folder / "page" / name).write_text(_read(name), encoding="utf-8")
-    script = _read("run_parts.js") + bundle("main.js", lambda name: _read("stored.js" if name == _API else name))
-    (folder / "page" / "viewer.js").write_text(script, encoding="utf-8")
-
-
-def _read(name: str) -> str:
-    for package, folder in (*_PAGES, _SHARED):
-        file = files(package) / folder / name
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-    raise FileNotFoundError(name)
+    for name in (SCRIPT, STYLES):
+        (folder / "page" / name).write_text(joined(name, api=_API), encoding="utf-8")

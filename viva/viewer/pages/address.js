@@ -23,6 +23,7 @@ export const address = ({ journal, view, id = "", query = {} }) => {
 };
 
 export const count = (number) => number.toLocaleString("en");
+export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 // The same state with other values in its query.
 export const moved = (state, query) => ({ ...state, query: { ...state.query, ...query } });

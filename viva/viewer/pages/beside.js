@@ -2,13 +2,13 @@
 
 import { ask, pictureAddress } from "./api.js";
 import { address, decoded, whole } from "./address.js";
+import { button, chip, el } from "./elements.js";
 
 const STEP = 20;
 const MOST = 4;
 
 export class Beside {
-  constructor(main, state, { el, button }) {
-    this.el = el;
+  constructor(main, state) {
     this.state = state;
     this.parts = runParts(main);
     this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decoded);
@@ -25,15 +25,15 @@ export class Beside {
   changed() { this.refresh(); }
 
   async refresh() {
-    const { el, state, parts } = this;
+    const { state, parts } = this;
     const runs = await Promise.all(this.ids.map((id, place) => ask(`${this.journals[place]}/run`, { id, first: 0, most: this.shown })));
-    for (const [place, data] of runs.entries()) data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.journals[place], image)));
+    for (const [place, data] of runs.entries()) data.images = data.images.map((image) => pictureAddress(this.journals[place], image));
     const nodes = runs.map((data, place) => {
       const row = data.row;
-      const points = data.verdicts.map((verdict) => el("li", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
+      const points = data.verdicts.map((verdict) => el("li", {}, chip(verdict.tone, verdict.label), " ", el("span", { dir: "auto" }, verdict.statement),
         verdict.tone === "good" || !verdict.reason ? null : el("div", { class: "reason", dir: "auto" }, verdict.reason)));
       return el("div", { class: "cell head" }, el("h2", { dir: "auto" }, el("a", { href: address({ journal: this.journals[place], view: "run", id: row.id }) }, row.case)),
-        el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
+        el("div", { class: "sub" }, chip(row.standing, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
           el("bdi", {}, row.agent), row.trial > 1 ? `trial ${row.trial}` : null), el("ul", { class: "verdicts" }, points));
     });
     const rounds = Math.max(0, ...runs.map((data) => data.rounds.length));

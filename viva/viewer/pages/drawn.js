@@ -1,5 +1,7 @@
 // Views and parts that are drawn again as a whole.
 
+import { el } from "./elements.js";
+
 // Puts new nodes into a holder: the focus stays at its place, and a field in which somebody types is left alone until then.
 export const renew = (holder, ...nodes) => {
   const all = () => Array.from(holder.querySelectorAll("a, button, summary, h1, input, select"));
@@ -12,11 +14,13 @@ export const renew = (holder, ...nodes) => {
   }
 };
 
+// What is said of journals that cannot be read.
+export const absent = (found) => (found.absent || []).map((words) => el("p", { class: "remark", dir: "auto" }, words));
+
 export class Drawn {
   static PAUSE = 500; // milliseconds between two drawings of a suite in progress
 
-  constructor(main, state, { el }) {
-    this.el = el;
+  constructor(main, state) {
     this.state = state;
     this.holder = el("div", {});
     main.append(this.holder);

@@ -2,17 +2,18 @@
 
 import { ask, pictureAddress, send } from "./api.js";
 import { address, count } from "./address.js";
+import { button, chip, el } from "./elements.js";
 import { Rounds } from "./rounds.js";
 
 const KEYS = { h: "hit", m: "miss", u: "unsure" };
 
 export class Label {
-  constructor(main, state, parts) {
+  constructor(main, state) {
     this.main = main;
     this.state = state;
     this.parts = runParts(main);
-    this.panel = parts.el("div", { class: "label-panel", role: "group", "aria-label": "The point to label" });
-    this.talk = parts.el("div", { class: "blind" });
+    this.panel = el("div", { class: "label-panel", role: "group", "aria-label": "The point to label" });
+    this.talk = el("div", { class: "blind" });
     main.append(this.panel, this.talk);
     this.ready = this.next();
   }
@@ -21,7 +22,6 @@ export class Label {
 
   async next(after = {}) {
     const found = await ask(`${this.state.journal}/label`, after);
-    const { el, button } = this.parts;
     this.point = found.point;
     this.said = null;
     this.began = performance.now();
@@ -42,7 +42,7 @@ export class Label {
     this.run = found.point.run;
     this.talk.replaceChildren();
     const blind = (data) => ({ ...data, verdicts: [], rounds: data.rounds.map(withoutMarks),
-      images: data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.state.journal, image))), full: {} });
+      images: data.images.map((image) => pictureAddress(this.state.journal, image)), full: {} });
     const data = await ask(`${this.state.journal}/run`, { id: this.run, first: 0, most: Rounds.CHUNK });
     if (data.paper.task) this.talk.append(el("details", { class: "task", open: true }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, data.paper.task)));
     this.rounds = new Rounds(this.talk, { ...this.state, id: this.run }, this.parts, blind);
@@ -55,12 +55,11 @@ export class Label {
 
   async give(label) {
     if (!this.point || this.said) { if (this.said) this.next(); return; }
-    const { el, button } = this.parts;
     const { run, criterion } = this.point;
     const seconds = Math.round((performance.now() - this.began) / 100) / 10;
     const said = await send(`${this.state.journal}/label`, { run, criterion, label, seconds, note: this.note.value });
     this.said = said;
-    this.answer.replaceChildren(el("p", { class: said.agrees ? "" : "remark" }, el("b", {}, label), ` given. ${said.by} said `, el("span", { class: "chip" }, said.label), " ",
+    this.answer.replaceChildren(el("p", { class: said.agrees ? "" : "remark" }, el("b", {}, label), ` given. ${said.by} said `, chip("", said.label), " ",
       el("span", { class: "reason", dir: "auto" }, said.reason)),
     button([el("kbd", {}, "n"), " next"], () => this.next()), " ",
     button([el("kbd", {}, "b"), " take back"], async () => {

@@ -1,6 +1,8 @@
 // A picture in full size on a click; the arrow keys lead through all pictures of the run.
 
-export const enlarge = (event, { el, button }) => {
+import { button, el } from "./elements.js";
+
+export const enlarge = (event) => {
   const image = event.target.closest?.("main .pictures img, main .message img");
   if (!image || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();

@@ -1,7 +1,8 @@
 // One run: facts, verdicts, and its rounds, of which only those near the screen are in the page.
 
 import { ask, fileLink, live, pictureAddress, send } from "./api.js";
-import { address, go, here, moved, whole } from "./address.js";
+import { address, counted, go, here, moved, whole } from "./address.js";
+import { button, chip, el, note } from "./elements.js";
 import { Files } from "./files.js";
 import { renew } from "./drawn.js";
 import { Judge } from "./judge.js";
@@ -17,7 +18,7 @@ export class Run {
     this.state = state;
     this.comments = null;
     this.parts = runParts(main, (number, round, id) => this.follow(number, round, id));
-    [this.head, this.form, this.beside, this.talk] = ["div", "form", "div", "div"].map((tag) => this.parts.el(tag));
+    [this.head, this.form, this.beside, this.talk] = ["div", "form", "div", "div"].map((tag) => el(tag));
     main.append(this.head, this.beside, this.talk);
     this.fillForm();
     this.rounds = new Rounds(this.talk, state, this.parts, (data) => this.adapt(data));
@@ -26,7 +27,6 @@ export class Run {
 
   // It is not drawn again: a reader types here while the conversation goes on.
   fillForm() {
-    const { el, button } = this.parts;
     this.count = el("output", {});
     const jump = el("input", { type: "number", min: 1, "aria-label": "Go to round", placeholder: "round" });
     jump.addEventListener("change", () => { if (Number(jump.value) >= 1) this.follow(-1, Number(jump.value)); });
@@ -39,11 +39,10 @@ export class Run {
     });
     this.form.className = "filters talk conversation";
     this.form.append(el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits, this.count);
-    this.form.addEventListener("submit", (event) => event.preventDefault());
   }
 
   adapt(data) {
-    data.images = data.images.map((image) => (image.startsWith("data:") ? image : pictureAddress(this.state.journal, image)));
+    data.images = data.images.map((image) => pictureAddress(this.state.journal, image));
     data.full = Object.fromEntries(data.images.map((image, place) => [place, image]));
     return data;
   }
@@ -80,7 +79,7 @@ export class Run {
     if (!Part) { this.beside.replaceChildren(); this.part = null; return; }
     if (this.part?.name !== part) {
       this.beside.replaceChildren();
-      this.part = { name: part, view: new Part(this.beside, this.state, this.parts) };
+      this.part = { name: part, view: new Part(this.beside, this.state) };
     }
     await this.part.view.show(this.data);
   }
@@ -111,7 +110,7 @@ export class Run {
   }
 
   showHead(data) {
-    const { el, insightsOf, pictures } = this.parts;
+    const { insightsOf, pictures } = this.parts;
     const row = data.row;
     if (this.main.isConnected) document.title = `${row.case} · Viva`;
     const back = address({ ...this.state, view: "runs", id: "", query: { where: this.state.query.where, order: this.state.query.order } });
@@ -120,7 +119,7 @@ export class Run {
     if (!this.shown && data.paper.task && data.paper.task.length < 700) this.open.add("task");
     if (!this.shown) this.head.after(this.form);
     this.shown = true;
-    const file = (name, size) => fileLink(this.parts, this.state.journal, this.state.id, name, [name, " ", el("small", {}, size)]);
+    const file = (name, size) => fileLink(this.state.journal, this.state.id, name, [name, " ", el("small", {}, size)]);
     // An export has some of the parts of a run.
     const has = (name) => live || Object.keys(data.answers).some((key) => key.startsWith(name + "?"));
     this.tabs = { "": "Conversation", timings: has("timings") && data.count ? "Time and cost" : "", judge: has("asked") && data.asked ? "What the judge was asked" : "", files: has("files") && (data.files.length || data.paper.task) ? `Files${data.files.length ? ` (${data.files.length})` : ""}` : "" };
@@ -130,7 +129,7 @@ export class Run {
     renew(this.head,
       el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),
       el("h1", { tabindex: -1, dir: "auto" }, row.case),
-      el("div", { class: "sub" }, el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
+      el("div", { class: "sub" }, chip(row.standing, row.judging ? "judging" : row.standing),
         row.words ? el("span", { class: "strong" }, row.words) : null, el("bdi", {}, row.agent), row.trial > 1 ? el("span", {}, "trial " + row.trial) : null,
         row.played ? el("span", {}, row.played) : null),
       ...[
@@ -142,20 +141,21 @@ export class Run {
         el("div", { class: "conversation" }, insightsOf(data, data.paper)),
         data.system ? folded("system", "System text", el("div", { class: "text", dir: "auto" }, data.system)) : null,
       ].filter((node) => node));
-    this.count.textContent = `${data.count.toLocaleString("en")} ${data.count === 1 ? "round" : "rounds"}`;
+    this.count.textContent = counted(data.count, "round");
     this.ending = el("div", { class: "ending" }, row.standing === "running" ? (row.judging ? "The conversation has ended; it is being judged." : "The conversation goes on.") : "Stopped: " + data.stop,
       data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null, pictures(data, data.final, "the end", data.captions),
       data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
       data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, `What it printed (${stream})`), el("div", { class: "text", dir: "auto" }, text))));
     this.main.querySelector(".ending")?.remove();
     if (this.comments) this.comments.before(this.ending);
-    else this.main.append(this.ending);
-    if (!this.comments) this.showComments();
+    else {
+      this.main.append(this.ending);
+      this.showComments();
+    }
   }
 
   // What readers say is kept beside the journal.
   async showComments() {
-    const { el, button } = this.parts;
     this.comments = el("section", { class: "comments" });
     this.main.append(this.comments);
     const list = el("ol", {});
@@ -170,7 +170,7 @@ export class Run {
         text.value = problem.textContent = "";
       } catch (error) { problem.textContent = error.message; }
     });
-    const form = live ? el("div", { class: "filters" }, text, round, save) : el("p", { class: "note" }, "An export is read-only; comments are added with viva view.");
+    const form = live ? el("div", { class: "filters" }, text, round, save) : note("An export is read-only; comments are added with viva view.");
     this.comments.append(el("h2", {}, "Comments"), list, form, problem);
     for (const each of await ask(`${this.state.journal}/comments`, { id: this.state.id })) add(each);
   }

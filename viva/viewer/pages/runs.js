@@ -1,7 +1,8 @@
 // The list of runs: filtered and sorted by the server, a window of rows at a time.
 
 import { ask } from "./api.js";
-import { address, go, count } from "./address.js";
+import { address, count, counted, go } from "./address.js";
+import { chip, el } from "./elements.js";
 
 const ROW = 44;
 const WINDOW = 120;
@@ -9,8 +10,7 @@ const ORDERS = [["began", "in order"], ["-score", "best first"], ["score", "wors
   ["-cost", "most expensive first"], ["-tokens", "most tokens first"], ["-rounds", "most rounds first"]];
 
 export class RunList {
-  constructor(main, state, { el }) {
-    this.el = el;
+  constructor(main, state) {
     this.state = state;
     this.rows = new Map();
     this.total = 0;
@@ -28,7 +28,6 @@ export class RunList {
     this.beside = el("a", { class: "strong", hidden: true }, "Side by side");
     main.append(el("form", { class: "filters" }, el("label", { class: "grow" }, "Filter", this.where), el("label", {}, "Order", this.order), this.count,
       this.beside), this.problem, this.scroller);
-    main.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
     this.where.addEventListener("input", () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.filter(), 150); });
     this.order.addEventListener("change", () => this.filter());
     this.scroller.addEventListener("scroll", () => this.draw());
@@ -66,8 +65,8 @@ export class RunList {
     this.problem.hidden = true;
     found.rows.forEach((row, place) => this.rows.set(found.first + place, row));
     this.total = found.total;
-    const all = count(found.among);
-    this.count.textContent = found.total === found.among ? `${all} runs` : `${count(found.total)} of ${all} runs`;
+    const all = counted(found.among, "run");
+    this.count.textContent = found.total === found.among ? all : `${count(found.total)} of ${all}`;
     this.draw();
   }
 
@@ -93,19 +92,18 @@ export class RunList {
   }
 
   rowOf(row, place) {
-    const { el } = this;
     const href = address({ journal: this.state.journal, view: "run", id: row.id, query: { where: this.state.query.where, order: this.state.query.order, at: place } });
     const why = row.missed || row.reason || "";
     const score = row.score?.toFixed(2) ?? "";
     const choose = el("input", { type: "checkbox", checked: this.chosen.has(row.id), "aria-label": `compare ${row.case}, ${row.agent}, trial ${row.trial}` });
     choose.addEventListener("change", () => this.choose(row.id, choose.checked));
     const link = el("a", { class: "row", href },
-      el("span", { class: "chip " + row.standing }, row.judging ? "judging" : row.standing),
+      chip(row.standing, row.judging ? "judging" : row.standing),
       el("span", { class: "name", dir: "auto" }, row.case),
       el("span", { class: "agent", dir: "auto" }, row.agent),
       el("span", { class: "n minor" }, row.trial > 1 ? `trial ${row.trial}` : ""),
       el("span", { class: "n" }, score),
-      el("span", { class: "n" }, `${row.rounds} ${row.rounds === 1 ? "round" : "rounds"}`),
+      el("span", { class: "n" }, counted(row.rounds, "round")),
       el("span", { class: "why", dir: "auto" }, why));
     return el("div", { class: "line", role: "listitem" }, choose, link);
   }

@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { here, whole } from "./address.js";
+import { el, figure, note, table } from "./elements.js";
 
 const MOST = 100;
 const seconds = (value) => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(value ? 3 : 0)) + " s";
@@ -9,21 +10,19 @@ const count = (value) => (value ? value.toLocaleString("en") : "");
 const dollars = (value) => (value === null ? "" : "$" + value.toFixed(value < 1 ? 4 : 2));
 
 export class Timings {
-  constructor(holder, state, { el }) {
-    this.el = el;
+  constructor(holder, state) {
     this.state = state;
     this.holder = holder;
   }
 
   async show() {
-    const { el, state } = this;
+    const { state } = this;
     const found = await ask(`${state.journal}/timings`, { id: state.id, first: whole(state.query.from, ""), most: MOST });
-    const table = (heads, rows) => el("div", { class: "scroll" }, el("table", { class: "figures" }, el("thead", {}, el("tr", {}, heads.map((head, place) => el("th", { class: place ? "n" : null }, head)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => el(place ? "td" : "th", { class: place ? "n" : null, dir: "auto" }, cell)))))));
+    const figures = (heads, rows) => table("figures", heads.map((head, place) => [head, place ? "n" : ""]), rows.map(([name, ...cells]) => el("tr", {}, el("th", { dir: "auto" }, name), cells.map((cell) => figure(cell)))));
     const all = found.totals[0]?.[1] || 0;
-    const totals = found.totals.length ? table(["Time", "", ""], found.totals.map(([name, value]) => [name, seconds(value), all ? Math.round((value / all) * 100) + " %" : ""])) : null;
-    const usage = found.usage.length ? table(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), count(each.input), count(each.cached), count(each.output), count(each.reasoning)]))
-      : el("p", { class: "note" }, "No tokens were reported.");
+    const totals = found.totals.length ? figures(["Time", "", ""], found.totals.map(([name, value]) => [name, seconds(value), all ? Math.round((value / all) * 100) + " %" : ""])) : null;
+    const usage = found.usage.length ? figures(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), count(each.input), count(each.cached), count(each.output), count(each.reasoning)]))
+      : note("No tokens were reported.");
     const begin = Math.min(...found.rounds.map((each) => each.start - each.examiner));
     const end = Math.max(...found.rounds.map((each) => each.start + each.agent), begin + 0.001);
     const bar = (kind, from, took, title) => {
@@ -41,8 +40,8 @@ export class Timings {
     });
     const last = found.first + found.rounds.length;
     const part = (from, words) => el("a", { href: here(state, { from }) }, words);
-    const paths = el("p", { class: "note paths" }, found.first > 0 ? part(Math.max(0, found.first - MOST), "earlier rounds") : null, found.count > found.rounds.length ? `rounds ${found.first + 1} to ${last} of ${found.count.toLocaleString("en")}` : null, last < found.count ? part(last, "later rounds") : null);
-    const guess = found.rounds.some((each) => !each.known) ? el("p", { class: "note" }, "When rounds began is not known, so each follows the one before it.") : null;
+    const paths = el("p", { class: "note paths" }, found.first > 0 ? part(Math.max(0, found.first - MOST), "earlier rounds") : null, found.count > found.rounds.length ? `rounds ${found.first + 1} to ${last} of ${count(found.count)}` : null, last < found.count ? part(last, "later rounds") : null);
+    const guess = found.rounds.some((each) => !each.known) ? note("When rounds began is not known, so each follows the one before it.") : null;
     this.holder.replaceChildren(el("section", { class: "costs" }, totals, usage), el("section", { class: "fall" }, el("h2", {}, "Rounds and steps"), el("p", { class: "note legend" }, el("span", { class: "dot of-examiner" }), "examiner ", el("span", { class: "dot of-agent" }), "agent ", el("span", { class: "dot step" }), "step"), guess, rounds, paths));
   }
 }

@@ -3,17 +3,20 @@
 import { ask } from "./api.js";
 import { address, go, whole, count } from "./address.js";
 import { Drawn, renew } from "./drawn.js";
+import { chip, el, note, table } from "./elements.js";
 
 export class Versus extends Drawn {
+  several = true;
+
   async refresh() {
-    const { el, state } = this;
+    const { state } = this;
     const journals = await ask("journals");
     const here = state.journal;
     // The newest comes first.
     const older = journals.find((each) => each.n > here)?.n;
     const [before, other] = state.query.other || older === undefined ? [here, whole(state.query.other, journals.find((each) => each.n !== here)?.n)] : [older, here];
     if (other === undefined) {
-      this.holder.replaceChildren(el("p", { class: "note" }, "There is one journal only. Start the viewer with two journals, or with the folder that holds them."));
+      this.holder.replaceChildren(note("There is one journal only. Start the viewer with two journals, or with the folder that holds them."));
       return;
     }
     const found = await ask(`${before}/versus`, { other, all: state.query.all });
@@ -27,7 +30,7 @@ export class Versus extends Drawn {
       row.reason && !explained ? el("div", { class: "reason", dir: "auto" }, row.reason) : null));
     const beside = (one, two) => el("a", { href: address({ journal: before, view: "beside", query: { runs: [one, two].map((row) => encodeURIComponent(row.id)).join(","), of: `${before},${other}` } }) }, "side by side");
     // Each point that flipped, with what was said of it before and after.
-    const pointOf = (point) => el("tr", { class: "flip" }, el("th", { dir: "auto" }, el("span", { class: "chip " + { worse: "bad", better: "good", other: "open" }[point.change] }, point.change), " ", point.statement),
+    const pointOf = (point) => el("tr", { class: "flip" }, el("th", { dir: "auto" }, chip({ worse: "bad", better: "good", other: "open" }[point.change], point.change), " ", point.statement),
       point.sides.map(([label, reason, quotes], place) => el("td", { "data-of": found.names[place] }, el("b", {}, label), el("div", { class: "reason", dir: "auto" }, reason),
         quotes.map(([where, words]) => el("div", { class: "quote", dir: "auto" }, el("span", {}, where), words)))));
     const rowsOf = ([one, two], place) => {
@@ -41,13 +44,12 @@ export class Versus extends Drawn {
       .map(([name, number]) => `${count(number)} ${name}`).join(", ");
     renew(this.holder, el("form", { class: "filters" }, choice("Before", before, (value) => change({ journal: value, query: { other } })),
       choice("After", other, (value) => change({ journal: before, query: { other: value } })), el("label", {}, "Also the same", all), el("output", {}, words || "no runs")),
-    el("div", { class: "scroll" }, el("table", { class: "versus-runs" }, el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.names.map((name) => el("th", { dir: "auto" }, name)))),
-      el("tbody", {}, found.pairs.map(rowsOf)))),
-    found.pairs.length < found.total ? el("p", { class: "note" }, `${count(found.total - found.pairs.length)} more pairs; viva compare has all.`) : "");
+    table("versus-runs", [["Case"], ...found.names.map((name) => [name])], found.pairs.map(rowsOf)),
+    found.pairs.length < found.total ? note(`${count(found.total - found.pairs.length)} more pairs; viva compare has all.`) : "");
   }
 
   select(journals, value, act) {
-    const node = this.el("select", {}, journals.map((each) => this.el("option", { value: each.n, selected: each.n === value }, each.name)));
+    const node = el("select", {}, journals.map((each) => el("option", { value: each.n, selected: each.n === value }, each.name)));
     node.addEventListener("change", () => act(Number(node.value)));
     return node;
   }

@@ -21,8 +21,8 @@ from viva.exam.kept_workspaces import workspace_name
 from viva.journal.writer import Journal
 from viva.records.run_record import Setting
 from viva.records.transcript import Round
+from viva.viewer.bundle import bundle
 from viva.viewer.export import parts
-from viva.viewer.export.bundle import bundle
 from viva.viewer.export.exporting import Export, write_export
 from viva.viewer.export.parts import MOST_BYTES, PartWriter
 from viva.viewer.watched import WatchedJournal

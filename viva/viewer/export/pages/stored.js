@@ -1,6 +1,7 @@
 // Answers the page's questions from the parts beside the page: an export has no server. The parts are scripts, because a
 // page that was opened as a file may load nothing else.
 
+import { button, el } from "./elements.js";
 import { filterOf, fold } from "./filters.js";
 
 export class Refused extends Error {}
@@ -147,7 +148,7 @@ const grid = async (journal, { where = "" }) => {
     if (!agents.has(row.agent)) agents.set(row.agent, agents.size);
     if (!cases.has(row.case)) cases.set(row.case, []);
     const cells = cases.get(row.case);
-    (cells[agents.get(row.agent)] ||= []).push([row.trial, row.standing, row.score, row.id]);
+    (cells[agents.get(row.agent)] ||= []).push([row.trial, row.standing, row.score, row.id, Number(journal)]);
   }
   const most = Math.max(1, Math.floor(20000 / Math.max(1, agents.size)));
   const rows = Array.from(cases).slice(0, most).map(([name, cells]) => ({ case: name, cells: Array.from(agents.keys(), (_, place) => (cells[place] || []).sort(compare)) }));
@@ -243,16 +244,16 @@ export const send = async () => { throw new Refused("This is an export, which ca
 export const listen = () => null;
 
 // A file that the agent left: saved by its name, as bytes that no browser runs.
-export const fileLink = (parts, journal, id, name, words) => {
+export const fileLink = (journal, id, name, words) => {
   const save = async () => {
     const place = (await head(journal, id)).stored[name];
-    if (!place) { node.replaceWith(parts.el("span", {}, words, parts.el("small", {}, place === null ? ", too large for the export" : ", not in the export"))); return; }
+    if (!place) { node.replaceWith(el("span", {}, words, el("small", {}, place === null ? ", too large for the export" : ", not in the export"))); return; }
     const content = Uint8Array.from(atob(await text("talk" + journal, place)), (sign) => sign.charCodeAt(0));
-    const link = parts.el("a", { href: URL.createObjectURL(new Blob([content], { type: "application/octet-stream" })), download: name.split("/").pop() });
+    const link = el("a", { href: URL.createObjectURL(new Blob([content], { type: "application/octet-stream" })), download: name.split("/").pop() });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
-  const node = parts.button(words, save, { class: "link" });
+  const node = button(words, save, { class: "link" });
   return node;
 };
 export const pictureAddress = (journal, name) => name;

@@ -1,0 +1,1 @@
+"""Parts of `viva trace`: comparing, following and writing recordings."""
