@@ -56,6 +56,18 @@ def test_runs_are_listed_filtered_and_opened_by_keyboard_alone(written: Path, se
     assert browser.complaints() == []
 
 
+def test_history_shows_the_causes_of_misses(written: Path, tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "later") as journal:
+        for trial in range(6, 11):
+            write_run(journal, "addition", "b.py:B", trial, hits=(True, trial > 8), reason="the sum is <b>wrong</b>")
+    browser.complaints()
+    browser.open(serve(written, tmp_path / "later").server.address + "#/0/history")
+    browser.until("document.querySelectorAll('.cause-trends tbody tr').length === 1")
+    (row,) = texts(browser, ".cause-trends tbody tr")
+    assert ("the sum is" in row, "2 of 5→3 of 5" in row, "more" in row) == (True, True, True)
+    assert browser.complaints() == []
+
+
 def test_a_mistake_in_the_filter_is_explained_and_the_list_stays(written: Path, serve: Serve, browser: Browser) -> None:
     browser.open(serve(written).server.address + "#/0/runs?where=scroe%3C1")
     browser.until("!document.querySelector('main .fault').hidden")
