@@ -137,6 +137,7 @@ def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, brows
             write_run(journal, words, words, said=(words,), reason=words, statement=words, images=(picture, words))
         write_run(journal, "x", outcome=Outcome.TARGET_ERROR, hits=(False,), error=HOSTILE[0])
     reader = serve(tmp_path / "j")
+    browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     views = ["#/0/runs", "#/0/grid", *(f"#/0/run/{row['id']}" for row in reader.json("api/0/runs")["rows"])]
     for view in views:
@@ -158,6 +159,7 @@ def test_the_first_view_is_one_request_and_its_data_end_no_element(
             words = HOSTILE[number % len(HOSTILE)]
             write_run(journal, f"{words} {number}", words, hits=(False,), reason=words)
     reader = serve(tmp_path / "<script>alert(1)<")
+    browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     browser.open(reader.server.address)
     browser.until("document.querySelectorAll('a.row').length > 15")
