@@ -1,7 +1,9 @@
 """How often `viva.bisect` finds a planted fault, and how many forks that takes.
 
 Conversations of 64 rounds fail because of one round. A reference agent continues them from the agent's state; a
-deterministic one succeeds before that round and fails after it, flaky ones do so with given probabilities.
+deterministic one succeeds before that round and fails after it, flaky ones do so with given probabilities. 50 faults
+each are found by real forks of real conversations (seven forks a second of one processor, 25 seconds a block), and
+1,000 by the search alone, with forks drawn at random: what 50 conversations cannot tell of flaky agents.
 
 usage: python -m bench bisect
 """
@@ -17,8 +19,10 @@ from typing import Any
 
 import viva
 from bench.table import Figure
+from viva.statistics.bisection.search import ForkResult, ForkTrial, SearchRules, search
 
 ROUNDS, FAULTS = 64, 50
+SEARCHES = 1_000
 FLAKY = ((0.9, 0.05), (0.8, 0.1), (0.7, 0.1))
 """The probabilities that a fork succeeds before the fault, and after it."""
 SEED = 28
@@ -89,6 +93,24 @@ def bisected(folder: Path, fault: int, good: float = 1.0, bad: float = 0.0, seed
     return Found(fault, state.best, found.finding != "not_decided", len(state.tallies), state.runs)
 
 
+def searched(fault: int, good: float, bad: float, chance: random.Random) -> Found:
+    """Have the search find a fault from forks that are drawn at random.
+
+    Args:
+        fault: The round.
+        good: The probability that a fork before it succeeds.
+        bad: The same after it.
+        chance: The random numbers.
+    """
+    results: dict[ForkTrial, ForkResult] = {}
+    rules = SearchRules(ROUNDS)
+    while (state := search(rules, results)).wanted:
+        for trial in state.wanted:
+            succeeded = chance.random() < (good if trial.kept < fault else bad)
+            results[trial] = ForkResult(succeeded, trial.kept)
+    return Found(fault, state.best, state.confidence >= rules.confidence, len(state.tallies), state.runs)
+
+
 def faults(number: int = FAULTS, seed: int = SEED) -> list[int]:
     """Return the rounds of the planted faults."""
     return random.Random(seed).sample(range(1, ROUNDS + 1), number)
@@ -104,7 +126,12 @@ def summary(name: str, found: Sequence[Found]) -> list[Figure]:
         Figure(f"{name}: round right", right * 100, "%", budget=90, at_least=True),
         Figure(f"{name}: within 1", near * 100, "%", budget=98, at_least=True),
         Figure(f"{name}: decided, but wrong", wrong * 100, "%", budget=5),
-        Figure(f"{name}: forks of 3 trials, most", max(runs) / 3, "", budget=7 if name == "deterministic" else None),
+        Figure(
+            f"{name}: forks of 3 trials, most",
+            max(runs) / 3,
+            "",
+            budget=7 if name.startswith("deterministic") else None,
+        ),
         Figure(f"{name}: forks in all, median", float(runs[len(runs) // 2]), ""),
     ]
 
@@ -118,4 +145,7 @@ def figures() -> list[Figure]:
             with tempfile.TemporaryDirectory() as folder:
                 found.append(bisected(Path(folder), fault, good, bad, seed=SEED + number))
         measured += summary(name, found)
+        chance = random.Random(SEED)
+        drawn = [searched(chance.randint(1, ROUNDS), good, bad, chance) for _ in range(SEARCHES)]
+        measured += summary(f"{name}, search alone", drawn)
     return measured

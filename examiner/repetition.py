@@ -86,15 +86,20 @@ def _are_same(text: str, other: str | None) -> bool:
     """Return whether two texts are the same but for case and white space; nothing is the same as None."""
     if other is None:
         return False
+    if text == other:
+        return True
     # Most texts differ in their first or last word, which is found without splitting the rest.
-    if text.isascii() and other.isascii() and _ends(text) != _ends(other):
+    if text.isascii() and other.isascii() and (_first(text) != _first(other) or _last(text) != _last(other)):
         return False
     return _squeezed(text) == _squeezed(other)
 
 
-def _ends(text: str) -> tuple[str, str]:
-    first, last = text.split(None, 1)[:1], text.rsplit(None, 1)[-1:]
-    return "".join(first).lower(), "".join(last).lower()
+def _first(text: str) -> str:
+    return "".join(text.split(None, 1)[:1]).lower()
+
+
+def _last(text: str) -> str:
+    return "".join(text.rsplit(None, 1)[-1:]).lower()
 
 
 def _squeezed(text: str) -> str:

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -111,13 +111,17 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-LONG = ("tests/installed/", "tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py")
-"""Tests that take long for what one after the other builds, starts or waits for."""
+TOGETHER = (
+    ("tests/installed/",),
+    ("tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py"),
+    ("tests/adapters/frameworks/",),
+)
+"""Groups of tests that share what is costly to build or to start, or wait for one after the other."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Begin with what takes long, so that in the end no process waits for another one.
+    """Begin with the groups, each in a process of its own as far as there are any: in the end, no process waits.
 
     In a soak, all that Hypothesis tests is tested again, with more examples.
     """
@@ -125,7 +129,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("soak")
     yield
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # keeps the order of all others
+    items[:] = begun_with_groups(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def begun_with_groups(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Return the tests such that the part of each process begins with its groups.
+
+    pytest-xdist (`worksteal`) cuts the tests into equal parts, and takes from the end of one for a process that has
+    completed its own.
+    """
+    groups = [[item for item in items if item.nodeid.startswith(prefixes)] for prefixes in TOGETHER]
+    rest = [item for item in items if not item.nodeid.startswith(sum(TOGETHER, ()))]
+    parts = [[item for group in groups[place::processes] for item in group] for place in range(processes)]
+    left = len(items)
+    for place in range(processes):
+        fill = max(0, left // (processes - place) - len(parts[place]))
+        parts[place] += rest[:fill]
+        del rest[:fill]
+        left -= len(parts[place])
+    return [item for part in parts for item in part] + rest
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -151,14 +173,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm_sandboxes() -> Iterator[None]:
-    """Sandboxes of the kind `process` start in a fifth of their time, because most tests are about other things."""
+def warm_parts() -> Iterator[None]:
+    """Sandboxes of the kind `process` and processes of agents start in a fifth of their time.
+
+    Most tests are about other things than how they start.
+    """
     if not warm_processes_work():
         yield
         return
     from tests.warm.boxes import warm_boxes
+    from tests.warm.interpreters import warm_interpreters
 
-    with warm_boxes():
+    with warm_boxes(), warm_interpreters():
         yield
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import frameworks
+
+if TYPE_CHECKING:
+    import asyncio  # a quarter of what it takes to start the process of an agent, and most need none of it
 
 
 def is_made_later(function: Any) -> bool:
@@ -57,6 +59,8 @@ class _MadeLater:
 
     async def _make(self) -> Any:
         if inspect.isasyncgenfunction(self.function):
+            import asyncio
+
             made = asyncio.get_running_loop().create_future()
             self.closing = asyncio.Event()
             self.keeper = asyncio.ensure_future(self._keep(made))
@@ -73,6 +77,8 @@ class _MadeLater:
 
     async def _keep(self, made: asyncio.Future[Any]) -> None:
         """Run the function to its yield, wait for the end of the run, and run the rest."""
+        import asyncio
+
         generator = self.function(**self.given)
         try:
             agent = await generator.__anext__()

@@ -20,7 +20,7 @@ PART = "agents"
 def folder_of(name: str) -> Path:
     """Return the folder of an environment that was made from its present recipe; skip the test without one."""
     (recipe,) = RECIPES.glob(f"{name}.*")
-    folder = Path(os.environ.get("VIVA_ENVIRONMENTS") or ROOT / ".ci" / "environments") / name
+    folder = _place_of(name)
     made = folder / recipe.name
     if not made.is_file() or made.read_bytes() != recipe.read_bytes():
         missing(PART, f"make the environment with tests/environments/make {name}")
@@ -30,6 +30,15 @@ def folder_of(name: str) -> Path:
 def python_of(name: str) -> Path:
     """Return the interpreter of an environment of Python packages."""
     return folder_of(name) / "bin" / "python"
+
+
+def interpreter_of(name: str) -> Path:
+    """Return where the interpreter of an environment is, or would be if it had been made."""
+    return _place_of(name) / "bin" / "python"
+
+
+def _place_of(name: str) -> Path:
+    return Path(os.environ.get("VIVA_ENVIRONMENTS") or ROOT / ".ci" / "environments") / name
 
 
 def program_of(name: str, program: str) -> Path:

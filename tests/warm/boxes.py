@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio.unix_events
 import contextlib
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,13 +15,12 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from tests.warm.processes import WarmProcess, WarmServer
+from tests.warm.processes import WarmProcess, WarmServer, limits_of_processes
 from viva.sandbox.bundle import INSIDE, boot_frame, boot_script
 from viva.sandbox.process import CLEAN_ENVIRONMENT
 
 _SERVER = Path(__file__).with_name("box_server.py")
 _COMMAND = [sys.executable, "-I", "-c", boot_script()]
-_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
 
 
 class WarmBox(WarmProcess):
@@ -36,7 +34,7 @@ class _Subprocess(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("subprocess")
-        self.limits = _limits()
+        self.limits = limits_of_processes()
         self.__dict__.update({name: getattr(subprocess, name) for name in subprocess.__all__})
         self.__dict__["Popen"] = self._popen
 
@@ -44,12 +42,8 @@ class _Subprocess(ModuleType):
         """Start a process."""
         as_usual = {name: options.get(name) for name in ("user", "group", "extra_groups", "preexec_fn")}
         is_box = list(args) == _COMMAND and options.get("env") == CLEAN_ENVIRONMENT and not any(as_usual.values())
-        kind = WarmBox if is_box and _limits() == self.limits else subprocess.Popen
+        kind = WarmBox if is_box and limits_of_processes() == self.limits else subprocess.Popen
         return kind(args, **options)
-
-
-def _limits() -> list[tuple[int, int]]:
-    return [resource.getrlimit(limit) for limit in _LIMITS]
 
 
 @contextlib.contextmanager

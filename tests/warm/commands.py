@@ -19,7 +19,7 @@ from _pytest.config import default_plugins
 
 from tests.warm.processes import WarmProcess, WarmServer, warm_processes_work
 
-_PYTHON = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "GLIBC")
+_PYTHON = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "GLIBC", "TZ")
 """Variables that the interpreter, or the C library, reads when a process starts. A fork heeds PYTHONPATH."""
 _OPTIONS = frozenset({"stdin", "stdout", "stderr", "cwd", "env", "encoding", "errors", "text", "bufsize"})
 """Options of Popen that a warm process can honour."""
@@ -34,10 +34,11 @@ def can_be_warm(env: Mapping[str, str] | None, options: Mapping[str, Any]) -> bo
     """Return whether a process with this environment and these options of Popen can be forked from a warm one."""
     if not warm_processes_work() or not _OWN_OPTIONS.issuperset(options):
         return False
-    return env is None or _start_variables(env) == _start_variables(os.environ)
+    return env is None or start_variables(env) == start_variables(os.environ)
 
 
-def _start_variables(env: Mapping[str, str]) -> dict[str, str]:
+def start_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the interpreter reads when it starts."""
     return {name: value for name, value in env.items() if name.startswith(_PYTHON) and name != "PYTHONPATH"}
 
 

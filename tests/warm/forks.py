@@ -6,12 +6,16 @@ It imports next to nothing: what it imports, each fork has.
 from __future__ import annotations
 
 import array
+import fcntl
 import json
 import os
 import resource
 import signal
 import socket
+import time
 from typing import NamedTuple
+
+_MOST_HANDLES = 16
 
 
 class Fork(NamedTuple):
@@ -25,6 +29,8 @@ class Fork(NamedTuple):
     """The soft and the hard limit of descriptors; None for those of the server."""
     group: str | None
     """The folder of the control group to join; None for that of the server."""
+    passed: list[int]
+    """Descriptors that the process has beside its standard streams, by number."""
 
 
 def serve_forks(handle: int) -> Fork:
@@ -32,7 +38,7 @@ def serve_forks(handle: int) -> Fork:
     connection = socket.socket(fileno=handle)
     connection.send(b"ready")
     while True:
-        data, handles, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * array.array("i").itemsize))
+        data, handles, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(_MOST_HANDLES * array.array("i").itemsize))
         if not data:
             os._exit(0)
         fds = array.array("i")
@@ -57,11 +63,14 @@ def _fork() -> int:
         os.waitpid(between, 0)
         return pid
     os.close(reader)
+    between = os.getpid()
     grown = os.fork()
     if grown:
         os.write(writer, str(grown).encode())
         os._exit(0)
     os.close(writer)
+    while os.getppid() == between:  # whoever asks to be told of its parent's end means the one that stays
+        time.sleep(0.0005)
     return 0
 
 
@@ -72,10 +81,13 @@ def _set_up(fds: list[int]) -> Fork:
         fork = Fork(*json.loads(file.read().decode("utf-8", "surrogateescape")))
     if fork.new_session:
         os.setsid()
+    places = [0, 1, 2, *fork.passed]
+    above = max(places) + 1
     # Above all others first: one of them may have the number of another's place.
-    for place, fd in enumerate([os.dup(fd) for fd in fds[1:]]):
+    for place, fd in zip(places, [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for fd in fds[1:]]):  # noqa: B905 (3.9)
         os.dup2(fd, place)
-    os.closerange(3, 1 << 12)
+    for before, after in zip(sorted(places[2:]), [*sorted(places[3:]), 1 << 12]):  # noqa: B905
+        os.closerange(before + 1, after)
     if fork.group:
         with open(f"{fork.group}/cgroup.procs", "w") as members:
             members.write(str(os.getpid()))

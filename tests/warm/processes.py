@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import Any, ClassVar
 READY = "ready"
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2)."""
+_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
 _forking = threading.Lock()
 _prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform.startswith("linux") else None
 
@@ -29,6 +31,11 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform.startswith("lin
 def warm_processes_work() -> bool:
     """Return whether this system has what they require, and `VIVA_TESTS_WARM=0` does not forbid them."""
     return _prctl is not None and os.environ.get("VIVA_TESTS_WARM") != "0"
+
+
+def limits_of_processes() -> list[tuple[int, int]]:
+    """Return the limits that a process gets from the one that forks it."""
+    return [resource.getrlimit(limit) for limit in _LIMITS]
 
 
 class WarmServer:
@@ -52,15 +59,15 @@ class WarmServer:
         new_session: bool,
         open_files: tuple[int, int] | None = None,
         group: Path | None = None,
+        passed: Sequence[int] = (),
     ) -> int:
         """Return the id of a new process, which is a child of this one."""
-        request = json.dumps([words, cwd, env, new_session, open_files, group and str(group)]).encode(
-            "utf-8", "surrogateescape"
-        )
+        asked = [words, cwd, env, new_session, open_files, group and str(group), list(passed)]
+        request = json.dumps(asked).encode("utf-8", "surrogateescape")
         with _forking, os.fdopen(os.memfd_create("request"), "wb+", buffering=0) as file:
             # In a file, because an environment can be larger than a message of a socket.
             file.write(request)
-            handles = array.array("i", [file.fileno(), *streams])
+            handles = array.array("i", [file.fileno(), *streams, *passed])
             connection = self._connection or self._start()
             _become_subreaper(True)
             try:
@@ -115,14 +122,16 @@ class WarmProcess(subprocess.Popen[Any]):
 
     def _execute_child(self, args: Any, *rest: Any) -> None:
         # The parameters of CPython's own method, by position, of which a warm process can honour these.
-        _, _, _, _, cwd, env, _, _, _, *more = rest
+        _, _, _, passed, cwd, env, _, _, _, *more = rest
         p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite, *others = more
         new_session = others[-2] if sys.version_info >= (3, 11) else others[-1]
         streams = [own if given == -1 else given for own, given in enumerate((p2cread, c2pwrite, errwrite))]
         words = [os.fspath(word) for word in args]
         folder = os.fspath(cwd or Path.cwd())
         environment = dict(os.environ if env is None else env)
-        self.pid = self.server.fork(words, folder, environment, streams, new_session, self._open_files, self._group)
+        self.pid = self.server.fork(
+            words, folder, environment, streams, new_session, self._open_files, self._group, passed
+        )
         self._child_created = True
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
 from viva.statistics.intervals import CONFIDENCE, Interval, constant_interval, wilson
+from viva.statistics.resampling import Resampler
 from viva.statistics.student_t import student_t
 
 FEW = 10
@@ -94,11 +95,7 @@ def _bootstrap(
     pairs = [complex(total, n) for total, n in clusters]
     rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
     resamples = max(_FEWEST_RESAMPLES, min(_RESAMPLES, _DRAWS // count))
-    drawn = []
-    for _ in range(resamples):
-        both = sum(rng.choices(pairs, k=count))
-        drawn.append(both.real / both.imag)
-    drawn.sort()
+    drawn = sorted([both.real / both.imag for both in _resampled(pairs, resamples, rng)])
     widened = math.sqrt(count / (count - 1)) * student_t(1 - (1 - confidence) / 2, count - 1)
     tail = NormalDist().cdf(-widened)
     low, high = _quantile(drawn, tail), _quantile(drawn, 1 - tail)
@@ -106,6 +103,13 @@ def _bootstrap(
         half = _half_width(clusters, mean, confidence)
         low, high = min(low, mean - half), max(high, mean + half)
     return Interval(max(least, min(low, mean)), min(most, max(high, mean)))
+
+
+def _resampled(pairs: Sequence[complex], resamples: int, rng: random.Random) -> Iterator[complex]:
+    if Resampler.serves(pairs):
+        resampler = Resampler(pairs)
+        return (resampler.total(rng) for _ in range(resamples))
+    return (sum(rng.choices(pairs, k=len(pairs))) for _ in range(resamples))
 
 
 # Groups of a few cases are often alike in their scores: families, tags, the trials of one case.

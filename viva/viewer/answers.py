@@ -25,20 +25,20 @@ class NotFound(Exception):
 
 def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) -> dict[str, Any]:
     """Return the state of a journal, as the page's head and its list of journals show it."""
-    state = journal.state()
+    state = None if journal.lost else journal.state()
     return {
         "n": number,
         "path": one_line(str(journal.folder), 500),
-        "name": one_line(journal.folder.name, 200),
+        "name": one_line(journal.name, 200),
         "command": one_line(journal.command, 30),
-        "state": state.value,
+        "state": "missing" if state is None else state.value,
         "live": state in (State.WORKING, State.PAUSED),
         "planned": journal.planned,
         "runs": len(journal.runs),
         "counts": dict(journal.counts()),
         "version": journal.version,
         "damage": journal.places.damage.words(),
-        "problem": printable(journal.problem, 1000),
+        "problem": printable(journal.lost or journal.problem, 1000),
         "labels": labels,
     }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Sequence
 
 from viva.journal.errors import JournalError
-from viva.journal.lines import FILE
+from viva.viewer.places import ReplacedJournal
 from viva.viewer.watched import WatchedJournal
 
 SECONDS = 0.04
@@ -61,15 +60,19 @@ class Follower:
         """Look at one journal; return whether it changed. Of a large one, a part is read."""
         journal = self.journals[place]
         try:
-            found = os.stat(journal.folder / FILE)
-        except OSError:
-            return False
+            found = journal.places.found()
+        except JournalError as error:
+            self._sizes[place] = (-1, -1)  # it is looked at anew if it comes back
+            return journal.lose(str(error))
         size = (found.st_size, found.st_ino)
         if (size == self._sizes[place] and not journal.is_behind) or journal.problem:
             return False
         self._sizes[place] = size
         try:
-            return journal.follow(whole=False)
+            changed = journal.follow(whole=False)
+            return journal.lose("") or changed
+        except ReplacedJournal as error:
+            return journal.lose(str(error))
         except JournalError as error:
             journal.give_up(str(error))
         except Exception as error:  # a journal that breaks Viva must not end the following of the others

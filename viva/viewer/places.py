@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -16,6 +18,12 @@ from viva.journal.round_tally import number_of
 from viva.regular_files import open_plain
 
 NOWHERE = -1
+
+
+class ReplacedJournal(JournalError):
+    """What was read of a journal is no longer there: it is shorter than it was, or another one is in its place."""
+
+
 _REQUEUE = REQUEUE.encode()
 _EXCHANGE = EXCHANGE.encode()
 _KINDS = frozenset({b"round", b"setting", b"transcript", b"run", _REQUEUE, _EXCHANGE})
@@ -181,17 +189,18 @@ class JournalPlaces:
 
         Raises:
             JournalError: there is no journal, it cannot be read, or it holds too many runs.
+            ReplacedJournal: the journal is shorter than it was, or another one is in its place.
         """
         path = self.folder / FILE
         version = self.version + 1
         changed: dict[int, None] = {}
+        if self._offset:
+            self.found()
         try:
             with open_plain(path) as file:
-                if file.seek(0, 2) < self._offset:
-                    raise JournalError(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
                 file.seek(self._offset - len(self._end))
                 if file.read(len(self._end)) != self._end:
-                    raise JournalError(f"{path} was replaced by another journal. Start the viewer again.")
+                    raise ReplacedJournal(f"{path} was replaced by another journal. Start the viewer again.")
                 self.is_behind, end = True, self._offset + MOST_AT_ONCE
                 while self._offset < end:
                     if not (line := file.readline(MOST_LINE)):
@@ -214,6 +223,26 @@ class JournalPlaces:
         if changed:
             self.version = version
         return list(changed)
+
+    def found(self) -> os.stat_result:
+        """Return what the system knows about the journal's file.
+
+        Raises:
+            JournalError: it is gone, or is not a file.
+            ReplacedJournal: it is shorter than it was.
+        """
+        path = self.folder / FILE
+        try:
+            known = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise JournalError(f"{path} is gone; it was removed or renamed.") from error
+        except OSError as error:
+            raise JournalError(f"cannot read {path}: {error.strerror}") from error
+        if not stat.S_ISREG(known.st_mode):
+            raise JournalError(f"{path} is no longer a file.")
+        if known.st_size < self._offset:
+            raise ReplacedJournal(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
+        return known
 
     def _take(self, line: bytes, offset: int, version: int) -> int | None:
         head = HEAD.match(line)

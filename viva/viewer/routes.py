@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,19 +12,22 @@ from viva.errors import SetupError
 from viva.journal.errors import JournalError
 from viva.viewer import answers
 from viva.viewer.comments import Comment, add_comment, comment_view, read_comments
+from viva.viewer.found import MOST_DEPTH
 from viva.viewer.label_desk import LabelDesk
 from viva.viewer.overview import Overviews
 from viva.viewer.side_by_side import versus_view
 from viva.viewer.views.asked import asked_view
 from viva.viewer.views.filter_help import filter_help
 from viva.viewer.views.grid import grid_view
-from viva.viewer.views.histories import Histories, runs_of_trend
+from viva.viewer.views.histories import Histories, absent_words, runs_of_trend
 from viva.viewer.views.searching import search_view
 from viva.viewer.views.timings import MOST_ROUNDS, timings_view
 from viva.viewer.views.workspace import file_view, files_view
 from viva.viewer.watched import WatchedJournal
 
 Query = Mapping[str, str]
+_OF_SEVERAL = frozenset({"grid", "history", "trend"})
+"""Questions about several journals, of which some may be missing."""
 AT_START = 40
 """Number of runs in the page itself, more than most screens show; it asks for others when they are scrolled to."""
 
@@ -39,6 +43,14 @@ class Routes:
     """One for each journal; empty if nothing is labelled."""
     _overviews: Overviews = field(default_factory=Overviews)
     _histories: Histories = field(default_factory=Histories)
+
+    def __post_init__(self) -> None:
+        """Give journals in folders of one name as much of their paths as tells them apart."""
+        for parts in range(2, MOST_DEPTH + 2):
+            taken = Counter(name for _, name in {(each.folder, each.name) for each in self.journals})
+            for each in self.journals:
+                if taken[each.name] > 1:
+                    each.name = "/".join(each.folder.parts[-parts:])
 
     def journal(self, number: int) -> WatchedJournal:
         """Return a journal by its position.
@@ -81,7 +93,9 @@ class Routes:
             SetupError: the question is wrong, or a file cannot be read.
             ValueError: a value in the address is none.
         """
-        journal, run = self.journal(number), query.get("id", "")
+        if name in _OF_SEVERAL:
+            return self._of_several(number, name, query)
+        journal, run = self._present(number), query.get("id", "")
         first = _whole(query, "first", 0)
         match name:
             case "overview":
@@ -89,9 +103,6 @@ class Routes:
             case "runs":
                 most = _whole(query, "most", answers.MOST_ROWS)
                 return answers.runs_view(journal, query.get("where", ""), query.get("order", ""), first, most)
-            case "grid":
-                by = [each for each in query.get("by", "agent").split(",") if each]
-                return grid_view(self._several(number, query), query.get("where", ""), by)
             case "run":
                 return answers.run_view(journal, run, first, _whole(query, "most", answers.MOST_ROUNDS))
             case "position":
@@ -99,17 +110,12 @@ class Routes:
             case "find":
                 return answers.found_rounds(journal, run, query.get("words", ""))
             case "versus":
-                other = self.journal(_whole(query, "other", 0))
+                other = self._present(_whole(query, "other", 0))
                 return versus_view(journal, other, only_changed=query.get("all") != "1", first=first)
             case "comments":
                 return [comment_view(each) for each in read_comments(journal.folder, run)]
             case "label":
                 return self._next_point(number, query)
-            case "history":
-                return self._histories.of(self._several(number, query, every=True))
-            case "trend":
-                journals = self._several(number, query, every=True)
-                return runs_of_trend(journals, query.get("case", ""), query.get("agent", ""))
             case "search":
                 return search_view(journal, query.get("where", ""), query.get("words", ""), first)
             case "fields":
@@ -131,12 +137,44 @@ class Routes:
                 return timings_view(journal, run, _whole(query, "first", 0), _whole(query, "most", MOST_ROUNDS))
         raise answers.NotFound(f"there is no {name!r}")
 
-    def _several(self, number: int, query: Query, *, every: bool = False) -> dict[int, WatchedJournal]:
-        """Return the journals that `with` names besides the journal itself; without it, all of them if `every`."""
-        if every and "with" not in query:
-            return dict(enumerate(self.journals))
-        numbers = {number, *(_whole({"with": each}, "with", number) for each in query.get("with", "").split(","))}
-        return {each: self.journal(each) for each in sorted(numbers)}
+    def _of_several(self, number: int, name: str, query: Query) -> dict[str, Any]:
+        """Answer a question about the journals that `with` names besides the journal itself; about all without it.
+
+        Journals that are missing are left out; `absent` says which and why.
+        """
+        if name != "grid" and "with" not in query:
+            numbers = set(range(len(self.journals)))
+        else:
+            others = query.get("with", "").split(",")
+            numbers = {number, *(_whole({"with": each}, "with", number) for each in others)}
+        journals, absent, last = {}, [], None
+        for each in sorted(numbers):
+            try:
+                journals[each] = self._present(each)
+            except JournalError as error:
+                absent.append(absent_words(self.journals[each], error))
+                last = error
+        if last is not None and not journals:
+            raise last
+        if name == "grid":
+            by = [each for each in query.get("by", "agent").split(",") if each]
+            found = grid_view(journals, query.get("where", ""), by)
+        elif name == "history":
+            found = self._histories.of(journals)
+        else:
+            found = runs_of_trend(journals, query.get("case", ""), query.get("agent", ""))
+        return found | {"absent": [*absent, *found.get("absent", ())]}
+
+    def _present(self, number: int) -> WatchedJournal:
+        """Return a journal by its position.
+
+        Raises:
+            NotFound: there is no such journal.
+            JournalError: it was removed or replaced.
+        """
+        journal = self.journal(number)
+        journal.require()
+        return journal
 
     def take(self, number: int, name: str, given: Mapping[str, Any]) -> object:
         """Take what the page gives.
@@ -146,7 +184,7 @@ class Routes:
             SetupError: it cannot be written.
             ValueError: a value is missing or of another type.
         """
-        journal = self.journal(number)
+        journal = self._present(number)
         if name == "comment":
             run, text, place = _text(given, "run"), _text(given, "text"), given.get("round")
             if run not in journal.runs or type(place) not in (int, type(None)):

@@ -173,7 +173,9 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = True
         except (answers.NotFound, FileNotFoundError) as error:
             self._json(answers.failure_view(error), HTTPStatus.NOT_FOUND)
-        except (SetupError, JournalError, ValueError) as error:
+        except JournalError as error:
+            self._json(answers.failure_view(error), HTTPStatus.GONE)
+        except (SetupError, ValueError) as error:
             self._json(answers.failure_view(error), HTTPStatus.BAD_REQUEST)
         except Exception as error:
             self.close_connection = True

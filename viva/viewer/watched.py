@@ -17,6 +17,7 @@ from viva.filters.fields import UNFINISHED, Value
 from viva.filters.parsing import parse_filter
 from viva.filters.selection import unfinished_record
 from viva.journal.conversation_lines import ConversationLines
+from viva.journal.errors import JournalError
 from viva.journal.lines import Damage, parse
 from viva.journal.lock import holder
 from viva.journal.reader import StoredRun, decode_run
@@ -148,6 +149,8 @@ class WatchedJournal:
 
     folder: Path
     threshold: float = 1.0
+    name: str = ""
+    """What it is called on the page; by default the name of its folder."""
     places: JournalPlaces = field(init=False)
     columns: RunColumns = field(init=False)
     runs: ListedRuns = field(init=False)
@@ -156,12 +159,15 @@ class WatchedJournal:
     planned: int = 0
     command: str = ""
     problem: str = ""
-    """Why the journal cannot be followed any more; empty while it can."""
+    """Why the journal cannot be followed any more; empty while it can. What was read is still shown."""
+    lost: str = ""
+    """Why nothing of the journal can be shown: it was removed or replaced. Empty while it is there."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _settings: dict[int, int] = field(default_factory=dict)
     """Where the setting is by which a run without a record is listed."""
 
     def __post_init__(self) -> None:
+        self.name = self.name or self.folder.name
         self.places, self.columns, self.runs = JournalPlaces(self.folder), RunColumns(self.threshold), ListedRuns(self)
 
     @property
@@ -195,14 +201,36 @@ class WatchedJournal:
 
     @property
     def is_behind(self) -> bool:
-        """Return whether a part of the journal was not read yet."""
-        return self.places.is_behind
+        """Return whether a part of the journal was not read yet, and can be."""
+        return self.places.is_behind and not (self.problem or self.lost)
 
     def give_up(self, why: str) -> None:
         """Stop following, and tell readers why."""
         with self._turn:
             self.problem = why
             self.places.version += 1
+
+    def lose(self, why: str) -> bool:
+        """Note why nothing of the journal can be shown, or with an empty text that it is there again.
+
+        Returns:
+            Whether this is news.
+        """
+        with self._turn:
+            is_news = why != self.lost
+            self.lost = why
+            self.places.version += is_news
+            return is_news
+
+    def require(self) -> None:
+        """Check that what was read is still there, so that no other journal's lines are taken for this one's.
+
+        Raises:
+            JournalError: the journal was removed, replaced, or cannot be reached.
+        """
+        if self.lost:
+            raise JournalError(self.lost)
+        self.places.found()
 
     def state(self) -> State:
         """Return what goes on in the journal's folder now."""

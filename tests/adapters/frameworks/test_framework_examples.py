@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.frameworks.played import files_model
 from tests.environments import ROOT, folder_of
 from tests.model_server import ModelServer
-from tests.viva.viva_command import run_viva
+from tests.viva.viva_command import in_this_process
 
 EXAMPLES = {
     "autogen": ("autogen.md", "my_team.py:make_team"),
@@ -22,13 +22,12 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("framework", EXAMPLES)
-def test_the_example_passes_a_bundled_case(framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_passes_a_bundled_case(framework: str, tmp_path: Path) -> None:
     spec = f"{ROOT / 'examples' / 'agents' / framework / EXAMPLES[framework][1]}@{folder_of(framework)}"
     with ModelServer({"gpt-5-mini": files_model}) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        environment = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
         words = ("run", "same_number_in_two_files", "--agent", spec, "--out", "journal", "--sandbox", "process")
-        done = run_viva(*words, "--quiet", cwd=tmp_path, capture_output=True, text=True)
+        done = in_this_process(*words, "--quiet", cwd=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     assert "1/1" in done.stdout
     events = [json.loads(line) for line in (tmp_path / "journal" / "journal.jsonl").read_text().splitlines()]

@@ -46,7 +46,7 @@ async def test_steps_before_a_time_out_are_kept(framework: str, model: ModelServ
     async with opened(framework, "made", workspace) as session:
         await session.reply("Hello.", 60)
         with pytest.raises(AgentTimeout) as caught:
-            await session.reply(PLAIN.question, 6)
+            await session.reply(PLAIN.question, 3)
     assert [step.tool for step in tools_before(caught.value)] == ["get_weather"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import click
 from rich.console import Console
@@ -12,7 +13,10 @@ from viva.cli import completion
 from viva.cli.process import report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.run_history import history_of
+from viva.records.run_record import RunRecord
+from viva.reports.console.cause_trends import cause_trend_tables, cause_trends_plain
 from viva.reports.console.trends import trends_plain, trends_report
+from viva.statistics.causes.cause_trends import CauseTrendTally
 from viva.statistics.over_time.trends import find_trends
 
 
@@ -27,15 +31,26 @@ def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool,
 
     A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink `jsonl` wrote, or a history of your own
     (package.module:Thing, file.py:Thing). The newest agent version is compared with the one before it; without
-    versions, the newest quarter of the runs with all before them. The exit code is 3 if no run has a score.
+    versions, the newest quarter of the runs with all before them. The causes of misses are followed from JOURNAL to
+    JOURNAL. The exit code is 3 if no run has a score.
     """
     history = history_of(journals)
-    found = find_trends(record for record in history.records() if not tasks or record.subject in tasks)
+    tally = CauseTrendTally()
+
+    def watched() -> Iterator[RunRecord]:
+        for where, record in history.entries(quick=True):
+            if not tasks or record.subject in tasks:
+                tally.add(record, where.removesuffix(f"#{record.id}"))
+                yield record
+
+    found = find_trends(watched())
+    causes = tally.trends()
     if as_json:
-        plain = trends_plain(found)
+        plain = {**trends_plain(found), "causes": cause_trends_plain(causes)}
         click.echo(json.dumps({**plain, "torn_lines": history.damage.torn, "newer_lines": history.damage.unknown}))
     else:
-        Console().print(trends_report(found, everything=everything))
+        tables = cause_trend_tables(causes, everything=everything)
+        Console().print(trends_report(found, everything=everything, further=tables))
         if skipped := history.damage.words():
             Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     raise SystemExit(EXIT_DONE if found.trends else EXIT_NOT_SCORED)

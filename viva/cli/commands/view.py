@@ -96,13 +96,22 @@ def command(
 
 
 def _export(journals: Sequence[WatchedJournal], folder: Path, *, serves: bool) -> None:
+    from viva.journal.errors import JournalError
     from viva.viewer.export.exporting import write_export
 
     if serves:
         fail("viva view: --export starts no server; leave out --port, --host and --labels.")
+    readable: list[WatchedJournal] = []
     for journal in journals:
-        journal.follow()
-    made = write_export(journals, folder)
+        try:
+            journal.follow()
+        except JournalError as error:
+            if journal is journals[-1] and not readable:
+                raise
+            click.echo(f"note: left out: {printable(str(error))}", err=True)
+        else:
+            readable.append(journal)
+    made = write_export(readable, folder)
     told = f"{counted(made.runs, 'run')} and {counted(made.rounds, 'round')} written"
     click.echo(f"{printable(str(folder / 'index.html'))}: {told}")
     if made.left_out:

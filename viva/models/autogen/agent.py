@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Response
-from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 from autogen_core.models import (
     AssistantMessage,
@@ -34,13 +33,16 @@ class ConversingAgent:
         """
         # An agent without tools uses these two members of a client, and no others.
         self._client = _Client(model)
-        self._agent = AssistantAgent(name, cast("ChatCompletionClient", self._client), system_message=system)
+        client = cast("ChatCompletionClient", self._client)
+        # Without a workbench, it does not look for tools at each call.
+        self._agent = AssistantAgent(name, client, system_message=system, workbench=[])
+        self._context = self._agent.model_context
+        self._never_cancelled = CancellationToken()
 
     async def remember(self, words: str, speaker: str, answer: str) -> None:
         """Add an exchange to the conversation without asking the model: words of a speaker, and the agent's answer."""
-        context = self._agent.model_context
-        await context.add_message(UserMessage(content=words, source=speaker))
-        await context.add_message(AssistantMessage(content=answer, source=self._agent.name))
+        await self._context.add_message(UserMessage(content=words, source=speaker))
+        await self._context.add_message(AssistantMessage(content=answer, source=self._agent.name))
 
     async def say(self, words: str, speaker: str) -> str | None:
         """Return the agent's answer to words of a speaker; None if it is not text.
@@ -51,10 +53,11 @@ class ConversingAgent:
             SharedSetupError: as `Model.ask`.
         """
         content = None
-        said = [TextMessage(content=words, source=speaker)]
+        # What an agent is sent has an id and a time, and becomes this message, which is all that it keeps.
+        await self._context.add_message(UserMessage(content=words, source=speaker))
         # `on_messages` leaves this generator before its end, and has the event loop close it through a pipe.
         try:
-            async for event in self._agent.on_messages_stream(said, CancellationToken()):
+            async for event in self._agent.on_messages_stream([], self._never_cancelled):
                 if isinstance(event, Response):
                     content = getattr(event.chat_message, "content", None)
         except Exception:
@@ -72,7 +75,7 @@ class _Client:
         self.unanswered = False
         """Whether there are words of a speaker that were not answered."""
         self.model_info = ModelInfo(
-            vision=features.vision,
+            vision=True,  # the conversation has no pictures, for which all of it would be searched at each call
             function_calling=False,
             json_output=features.structured,
             family="unknown",

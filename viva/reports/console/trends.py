@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group as Stack
@@ -15,7 +15,7 @@ from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.suite import short_names
-from viva.statistics.over_time.trend import OVERALL, Direction, Point, TaskTrend, Trends
+from viva.statistics.over_time.trend import OVERALL, Direction, DrawnPoint, TaskTrend, Trends
 
 BARS = "▁▂▃▄▅▆▇█"
 NEW_VERSION = "│"
@@ -36,7 +36,7 @@ MOST_ROWS = 40
 """Rows of one kind."""
 
 
-def sparkline(points: Sequence[Point]) -> str:
+def sparkline(points: Sequence[DrawnPoint]) -> str:
     """Draw means from 0 to 1 as bars of eight heights; a line stands where a new agent version begins."""
     drawn = []
     for number, point in enumerate(points):
@@ -46,12 +46,15 @@ def sparkline(points: Sequence[Point]) -> str:
     return "".join(drawn)
 
 
-def trends_report(trends: Trends, *, everything: bool = False) -> RenderableType:
+def trends_report(
+    trends: Trends, *, everything: bool = False, further: Iterable[RenderableType] = ()
+) -> RenderableType:
     """Show trends, regressions first.
 
     Args:
         trends: What was found.
         everything: Also show each dimension and every row; else flat dimensions are only counted.
+        further: What stands below the trends, above the last line.
     """
     parts: list[RenderableType] = []
     labels = short_names(list(dict.fromkeys(trend.agent for trend in trends.trends)))
@@ -65,7 +68,7 @@ def trends_report(trends: Trends, *, everything: bool = False) -> RenderableType
             parts += [_table(rows, words, STYLES.get(direction, ""), labels), Text()]
         if hidden := len(found) - len(rows):
             parts += [Text(f"{words}: {counted(hidden, 'more trend')}; --all shows them", style="dim"), Text()]
-    parts.append(_summary(trends))
+    parts += [*further, _summary(trends)]
     return Stack(*parts)
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from viva.reports.facts import Standing
 from viva.statistics.groups import Group
 from viva.statistics.intervals import Interval
-from viva.statistics.over_time.trend import Point
+from viva.statistics.over_time.trend import DrawnPoint
 from viva.statistics.scores import LAST_BIT
 from viva.statistics.summary import Figures
 
@@ -73,7 +73,7 @@ def _mark(position: int, standing: Standing) -> Markup:
     return _element("rect", "excluded", x=x - 3.5, y=4, width=7, height=2)
 
 
-def sparkline(points: Sequence[Point]) -> Markup:
+def sparkline(points: Sequence[DrawnPoint]) -> Markup:
     """Draw means from 0 to 1 over time; an upright line stands where a new agent version begins."""
     width = max(1, len(points) - 1)
     parts = []

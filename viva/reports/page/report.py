@@ -18,6 +18,7 @@ from viva.journal.reader import StoredRun
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
+from viva.reports.console.cause_trends import CHANGED, WORSE, cause_words, share_words
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing, threshold_words
@@ -92,6 +93,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         .generate(
             values,
             trends=rows.trends,
+            cause_trends=[each for each in rows.cause_trends if each.kind in CHANGED],
             trajectories=_trajectories(rows.figures, labels),
             reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
@@ -288,6 +290,9 @@ def _environment() -> Environment:
         "scores": trend_console.scores_words,
         "change": trend_console.change_words,
         "versions": trend_console.compared_words,
+        "cause_words": cause_words,
+        "shares": share_words,
+        "worse": lambda trend: trend.kind in WORSE,
         "line": one_line,
         "compared": compared,
         "framed": framed,

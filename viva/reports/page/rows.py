@@ -14,6 +14,7 @@ from viva.reports.facts import Standing, cost_of, standing, tokens_of
 from viva.reports.journals import Journals, Unfinished
 from viva.reports.page.failures import Failures, misses
 from viva.reports.page.reason_diffs import without_line
+from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.over_time.trend import TaskTrend
 from viva.statistics.over_time.trends import TrendTally
 from viva.statistics.scores import evaluator_names, score_of
@@ -75,6 +76,8 @@ class Rows:
     trials: Trials
     trends: Sequence[TaskTrend] = ()
     """The trends over journals that are joined, regressions first; one journal's runs are not history."""
+    cause_trends: Sequence[CauseTrend] = ()
+    """The same of the causes of misses."""
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     """The row number, by journal and run id."""
 
@@ -121,6 +124,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
         JournalError: a journal cannot be read.
     """
     failures, trials, trends, chosen = Failures(), Trials(), TrendTally(), _ShownRuns(most)
+    cause_trends = CauseTrendTally()
     several = len({folder.resolve() for folder, _ in journals.locations}) > 1
     outcomes: Counter[str] = Counter()
 
@@ -135,6 +139,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
                 chosen.rows[place] = str(entry.folder), record.id, row_of(place, record, journals.threshold)
             if several:
                 trends.add(record)
+                cause_trends.add(record, str(entry.folder))
             yield journals.grouped(entry)
 
     figures = summarize(passing(), journals.threshold, absent=journals.absent(), truths=journals.truths)
@@ -144,7 +149,8 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
             chosen.rows[place] = str(run.folder), run.id, _unfinished_row(place, run)
     if unfinished := chosen.standings[Standing.UNFINISHED.value]:
         outcomes["unfinished"] = unfinished
-    rows = Rows([], figures, failures, chosen.standings, outcomes, trials, trends.trends().trends)
+    found = trends.trends().trends, cause_trends.trends()
+    rows = Rows([], figures, failures, chosen.standings, outcomes, trials, *found)
     places: dict[int, int] = {}
     failures.group(figures)
     for folder, name, row in chosen.shown(failures.examples()):

@@ -65,7 +65,7 @@ class CauseChanges:
                 first_runs=counted[first],
                 second_runs=counted[second],
             )
-            for cause, runs in self._tally.sides()
+            for cause, runs, _ in self._tally.sides()
             if runs[first] or runs[second]
         ]
         return tuple(sorted(found, key=lambda each: -abs(each.second_share - each.first_share)))

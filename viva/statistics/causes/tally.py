@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
@@ -24,6 +25,24 @@ Side = tuple[int, str]
 """The number of a journal, and an agent of it."""
 Wording = tuple[str, Words]
 """The label of a miss, and the stems of its reason and statement."""
+
+
+class TalliedRun(NamedTuple):
+    """A run that was added."""
+
+    side: Side
+    number: int | None
+    """Its number among those that missed something; None if it missed nothing."""
+
+
+class SidedCause(NamedTuple):
+    """A cause, and where it was found."""
+
+    cause: Cause
+    runs: Counter[Side]
+    """Its runs by journal and agent."""
+    cases: Mapping[str, set[str]]
+    """Its cases by agent."""
 
 
 def wording_of(miss: Miss) -> Wording:
@@ -76,11 +95,12 @@ class CauseTally:
         """The journal and agent of each run that missed something."""
         self.counted: Counter[Side] = Counter()
         """Runs that count, by journal and agent; runs that ended with an error do not."""
+        self._forgotten: set[int] = set()
 
-    def add(self, record: RunRecord, journal: int = 0) -> None:
-        """Add one run of a journal, by the journal's number where several are added."""
+    def add(self, record: RunRecord, journal: int = 0) -> TalliedRun | None:
+        """Add one run of a journal, by the journal's number where several are added; None if it does not count."""
         if record.error or score_of(record) is None:
-            return
+            return None
         side = journal, self._name(record.agent)
         self.counted[side] += 1
         number = len(self._runs)
@@ -89,16 +109,30 @@ class CauseTally:
                 self._runs.append((self._name(record.subject), side[1]))
                 self._sides.append(side)
             self._add(number, record, miss)
+        return TalliedRun(side, number if len(self._runs) > number else None)
 
-    def sides(self) -> list[tuple[Cause, Counter[Side]]]:
+    def forget(self, run: TalliedRun) -> None:
+        """Take back a run: it counts nowhere any more, but its wordings still join others."""
+        self.counted[run.side] -= 1
+        if run.number is not None:
+            self._forgotten.add(run.number)
+
+    def sides(self) -> list[SidedCause]:
         """Return each cause with its runs by journal and agent, the causes of most runs first."""
         groups = self._groups()
         ids = cluster_ids([[words for _, words in group] for group in groups], [group[0][0] for group in groups])
         found = []
         for name, group in zip(ids, groups, strict=True):
-            runs = Counter(self._sides[number] for number in self._numbers(group))
-            found.append((self._cause(name, group), runs))
-        return sorted(found, key=lambda each: -each[0].runs)
+            numbers = self._numbers(group)
+            if not numbers:  # all its runs were forgotten
+                continue
+            cases: dict[str, set[str]] = {}
+            for number in numbers:
+                case, agent = self._runs[number]
+                cases.setdefault(agent, set()).add(case)
+            runs = Counter(self._sides[number] for number in numbers)
+            found.append(SidedCause(self._cause(name, group), runs, cases))
+        return sorted(found, key=lambda each: -each.cause.runs)
 
     def grouping(self, most: int) -> Grouping:
         """Group the misses by cause.
@@ -163,9 +197,9 @@ class CauseTally:
         return None if not reason or each.quotes else (group[0][0], reason, *self._numbers(group))
 
     def _numbers(self, group: list[Wording]) -> list[int]:
-        if len(group) == 1:
+        if len(group) == 1 and not self._forgotten:
             return self._wordings[group[0]].runs.tolist()
-        return sorted({number for wording in group for number in self._wordings[wording].runs})
+        return sorted({number for wording in group for number in self._wordings[wording].runs} - self._forgotten)
 
     def _cause(self, name: str, group: list[Wording]) -> Cause:
         numbers = self._numbers(group)
@@ -174,7 +208,8 @@ class CauseTally:
         for wording in group:
             for key, reason in self._wordings[wording].reasons.items():
                 reasons.setdefault(key, []).append(reason)
-        counts = {key: len({number for each in same for number in each.runs}) for key, same in reasons.items()}
+        found = {key: {number for each in same for number in each.runs} for key, same in reasons.items()}
+        counts = {key: len(runs - self._forgotten if self._forgotten else runs) for key, runs in found.items()}
         key = max(counts, key=lambda each: counts[each])  # the first of equals
         shown = min(reasons[key], key=lambda each: each.runs[0])
         statements = dict.fromkeys(text for wording in group for text in self._wordings[wording].statements)
@@ -192,7 +227,7 @@ class CauseTally:
             run=shown.run,
             case=shown.case,
             runs=len(numbers),
-            share=len(numbers) / len(self._runs),
+            share=len(numbers) / (len(self._runs) - len(self._forgotten)),
             cases=len({self._runs[number][0] for number in numbers}),
             agents=dict(agents.most_common(MOST_AGENTS)),
         )

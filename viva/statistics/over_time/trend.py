@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from viva.statistics.intervals import Interval
 
@@ -25,6 +26,18 @@ class Direction(StrEnum):
     """The mean rose, and the 95 % interval of the change excludes 0."""
     SINGLE = "single"
     """There is nothing to compare with."""
+
+
+class DrawnPoint(Protocol):
+    """What a sparkline draws of a point."""
+
+    @property
+    def mean(self) -> float:
+        """A mean or share in [0, 1]."""
+
+    @property
+    def version(self) -> str | None:
+        """The agent's version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,11 +70,8 @@ class TrendTally:
                     continue
                 number = self._keys[key] = len(self._keys)
             scores[number] = min(1.0, max(0.0, score))
-        began = record.timing.started
-        began = began if 0 < began < math.inf else 0.0
-        # The same conversation judged again has the same id and time; a recording may have no time.
-        which = began or record.setting.recording_digest
-        name = _digest(record.id, record.agent, which) if which else self._number
+        began = began_at(record)
+        name = conversation_key(record) or self._number
         self._number += 1
         place = self._places.setdefault(name, len(self._began))
         if place == len(self._began):
@@ -110,8 +107,24 @@ class TrendTally:
         return self._same.setdefault(value, value)  # type: ignore[no-any-return]
 
 
+def began_at(record: RunRecord) -> float:
+    """Return when a run began, in seconds since the epoch; 0 if that is not known."""
+    began = record.timing.started
+    return began if 0 < began < math.inf else 0.0
+
+
+def conversation_key(record: RunRecord) -> bytes | None:
+    """Return what is equal for a conversation that was judged again: it has the same id and time.
+
+    Returns:
+        A digest, in a quarter of the memory of id, agent and time; None for a recording of which no time is known, and
+        nothing else that identifies it.
+    """
+    which = began_at(record) or record.setting.recording_digest
+    return _digest(record.id, record.agent, which) if which else None
+
+
 def _digest(*what: object) -> bytes:
-    """Return a digest that identifies a run, in a quarter of the memory of its id, agent and time."""
     return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -1,17 +1,17 @@
 // Asks the server. Addresses are relative to that of the page, which holds the token.
 
-import { el } from "./elements.js";
+import { byId, el } from "./elements.js";
 
 export class Refused extends Error {}
 export const live = true; // an export has another module in the place of this one
 
 // What the page asks first is in the page itself.
-let given = JSON.parse(document.getElementById("start").textContent);
+let given = JSON.parse(byId("start").textContent);
 
 const answered = async (path, options) => {
   const answer = await fetch("api/" + path, options);
   const found = await answer.json();
-  if (!answer.ok) throw new Refused(found.error);
+  if (!answer.ok) throw Object.assign(new Refused(found.error), { gone: answer.status === 410 }); // with its journal
   return found;
 };
 

@@ -14,6 +14,9 @@ export const renew = (holder, ...nodes) => {
   }
 };
 
+// What is said of journals that cannot be read.
+export const absent = (found) => (found.absent || []).map((words) => el("p", { class: "remark", dir: "auto" }, words));
+
 export class Drawn {
   static PAUSE = 500; // milliseconds between two drawings of a suite in progress
 

@@ -2,7 +2,7 @@
 
 import { ask, fileLink } from "./api.js";
 import { counted, here } from "./address.js";
-import { chip, el, note } from "./elements.js";
+import { chip, el, figure, note, table } from "./elements.js";
 
 const TONES = { new: "good", changed: "open", removed: "bad" };
 
@@ -16,12 +16,12 @@ export class Files {
     const { state } = this;
     const found = await ask(`${state.journal}/files`, { id: state.id });
     const { file } = state.query;
-    const rows = found.files.map((each) => el("tr", { "aria-current": each.path === file ? "true" : null }, el("td", {}, chip(TONES[each.change], each.change === "same" ? "as given" : each.change)),
+    const rows = found.files.map((each) => el("tr", { "aria-current": each.path === file && "true" }, el("td", {}, chip(TONES[each.change], each.change === "same" ? "as given" : each.change)),
       el("th", { dir: "auto" }, each.path === null || each.link ? each.name : el("a", { href: here(state, { file: each.path }) }, each.name)),
-      el("td", { class: "n" }, each.link ? "link" : each.before ? `${each.before} → ${each.size}` : each.size),
-      el("td", { class: "n" }, each.path === null || each.link || each.change === "removed" ? "" : fileLink(state.journal, state.id, each.path, "download"))));
+      figure(each.link ? "link" : each.before ? `${each.before} → ${each.size}` : each.size),
+      figure(each.path === null || each.link || each.change === "removed" ? "" : fileLink(state.journal, state.id, each.path, "download"))));
     const notes = [found.note, found.known ? "" : "It is not known what the agent was given.", found.more ? counted(found.more, "more file") + "." : "", found.files.length ? "" : "There are no files."].filter(Boolean);
-    this.holder.replaceChildren(el("section", {}, rows.length ? el("div", { class: "scroll" }, el("table", { class: "files" }, el("tbody", {}, rows))) : null,
+    this.holder.replaceChildren(el("section", {}, rows.length ? table("files", null, rows) : null,
       notes.map((words) => note(words)), file ? await this.difference(file) : null));
   }
 

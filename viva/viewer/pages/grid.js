@@ -2,8 +2,8 @@
 
 import { ask } from "./api.js";
 import { address, go, moved } from "./address.js";
-import { Drawn, renew } from "./drawn.js";
-import { el, note } from "./elements.js";
+import { absent, Drawn, renew } from "./drawn.js";
+import { el, note, table } from "./elements.js";
 
 export const meanOf = (trials) => {
   const scores = trials.map((each) => each[2]).filter((score) => score !== null);
@@ -32,6 +32,7 @@ export class Grid extends Drawn {
     const found = await ask(`${state.journal}/grid`, { where, by: by === "agent" ? "" : by, with: others });
     const change = (query) => go(moved(state, query));
     const several = (others || "").split(",").filter(Boolean);
+    this.several = several.length;
     const journals = (await ask("journals")).filter((each) => each.n !== state.journal);
     // The first trial of each column, next to each other.
     const beside = (row) => {
@@ -47,11 +48,11 @@ export class Grid extends Drawn {
     const key = JSON.stringify([columns, journals.map((each) => each.name)]);
     if (key !== this.choices) this.forms.replaceChildren(...forms.filter(Boolean));
     this.choices = key;
-    renew(this.holder, el("div", { class: "scroll" }, el("table", { class: "grid" },
-      el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.agents.map((agent) => el("th", { dir: "auto" }, agent)))),
-      el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { dir: "auto" }, beside(row)), row.cells.map(cell))))), el("p", { class: "note legend" },
-      ["passed", "failed", "excluded", "running"].map((each) => [el("span", { class: "dot " + each }), each + " "]))));
-    const more = [[found.cases - found.rows.length, "more cases"], [found.left_out, "runs are in further columns"]];
-    this.holder.append(...more.filter(([number]) => number > 0).map(([number, words]) => note(`${number} ${words}; use a filter.`)));
+    renew(this.holder, ...absent(found), table("grid", [["Case"], ...found.agents.map((agent) => [agent])],
+      found.rows.map((row) => el("tr", {}, el("th", { dir: "auto" }, beside(row)), row.cells.map(cell)))), el("p", { class: "note legend" },
+      ["passed", "failed", "excluded", "running"].map((each) => [el("span", { class: "dot " + each }), each + " "])));
+    for (const [number, words] of [[found.cases - found.rows.length, "more cases"], [found.left_out, "runs are in further columns"]]) {
+      if (number > 0) this.holder.append(note(`${number} ${words}; use a filter.`));
+    }
   }
 }

@@ -2,8 +2,8 @@
 
 import { ask } from "./api.js";
 import { counted, go, here, moved } from "./address.js";
-import { Drawn, renew } from "./drawn.js";
-import { chip, el, note } from "./elements.js";
+import { absent, Drawn, renew } from "./drawn.js";
+import { chip, el, figure, note, table } from "./elements.js";
 import { dotsOf, meanOf } from "./grid.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -16,6 +16,7 @@ const svg = (tag, attributes, ...children) => {
 const TONES = { regression: "bad", drop: "open", improvement: "good" };
 
 export class History extends Drawn {
+  several = true; // changes of other journals are shown too
   static PAUSE = 2000;
 
   async refresh() {
@@ -28,13 +29,19 @@ export class History extends Drawn {
     const field = el("input", { type: "search", value: words, placeholder: "case or agent", "aria-label": "Case or agent" });
     field.addEventListener("change", () => change({ words: field.value }));
     const open = (each) => here(state, { case: each.case, agent: each.agent });
-    const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent ? "true" : null }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
-      el("td", {}, this.spark(each)), el("td", { class: "n" }, each.scores), el("td", { class: "n" }, each.change ? chip(TONES[each.direction], each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
+    const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent && "true" }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
+      el("td", {}, this.spark(each)), figure(each.scores), figure(each.change ? chip(TONES[each.direction], each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
     renew(this.holder, el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${counted(found.runs, "run")}${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
-      name === undefined ? "" : await this.runs(name, agent, journals),
-      rows.length ? el("div", { class: "scroll" }, el("table", { class: "trends" }, el("thead", {}, el("tr", {}, ["Case", "Over time", "Score", "Change", "", "Compared"].map((head, place) => el("th", { class: (place === 2 || place === 3 || place === 5 ? "n" : "") + (place > 3 ? " minor" : "") }, head)))), el("tbody", {}, rows))) : note("There are no such trends."),
-      found.more ? note(`${found.more} more; viva history --all has them.`) : "");
-    this.holder.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+      ...absent(found), name === undefined ? "" : await this.runs(name, agent, journals),
+      rows.length ? table("trends", [["Case"], ["Over time"], ["Score", "n"], ["Change", "n"], ["", "minor"], ["Compared", "n minor"]], rows) : note("There are no such trends."),
+      found.more ? note(`${found.more} more; viva history --all has them.`) : "", this.causes(found.causes));
+  }
+
+  // What was missed, by what went wrong, from journal to journal.
+  causes(found) {
+    if (!found.length) return "";
+    const rows = found.map((each) => el("tr", {}, el("th", { dir: "auto" }, each.words, " ", el("small", { dir: "auto" }, each.agent)), el("td", {}, this.spark({ points: each.points, direction: each.worse ? "regression" : "" })), figure(each.shares), el("td", {}, chip(each.worse ? "bad" : "good", each.kind)), el("td", { class: "minor" }, each.id)));
+    return el("section", { class: "cause-trends" }, el("h2", {}, "Causes of misses"), table("trends", [["What fails"], ["Over time"], ["Of the runs", "n"], [""], ["Cause", "minor"]], rows));
   }
 
   // A line stands where a new version begins.
@@ -59,8 +66,8 @@ export class History extends Drawn {
       else groups.push({ journal, version, runs: [each] });
     }
     const day = (at) => (at ? new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") : "");
-    return el("section", { class: "trend-runs" }, el("h2", { dir: "auto" }, name, " ", el("small", { dir: "auto" }, agent)), el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, groups.map(({ journal, version, runs }) => el("tr", {}, el("th", { dir: "auto" }, names.get(journal) || "", version ? el("small", {}, ` version ${version}`) : ""),
-      el("td", { class: "minor" }, el("small", {}, day(runs[0][6]))), el("td", { class: "n" }, meanOf(runs)), el("td", {}, dotsOf(runs))))))),
+    return el("section", { class: "trend-runs" }, el("h2", { dir: "auto" }, name, " ", el("small", { dir: "auto" }, agent)), table("", null, groups.map(({ journal, version, runs }) => el("tr", {}, el("th", { dir: "auto" }, names.get(journal) || "", version ? el("small", {}, ` version ${version}`) : ""),
+      el("td", { class: "minor" }, el("small", {}, day(runs[0][6]))), figure(meanOf(runs)), el("td", {}, dotsOf(runs))))),
     found.more ? note(`${counted(found.more, "earlier run")} left out.`) : null);
   }
 }

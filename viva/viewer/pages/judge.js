@@ -16,7 +16,7 @@ export class Judge {
       this.found = await ask(`${state.journal}/asked`, { id: state.id });
       this.version = data.version;
     }
-    const { requests, note, more } = this.found;
+    const { requests, note: remark, more } = this.found;
     const chosen = whole(state.query.asked, 0);
     const votes = requests.some((each) => each.vote > 1);
     const piece = (part) => (part.picture ? el("img", { src: pictureAddress(state.journal, part.picture), alt: "picture in the request", loading: "lazy" }) : el("div", { class: "text mono", dir: "auto" }, part.text));
@@ -31,7 +31,7 @@ export class Judge {
         each.error ? el("div", { class: "fault text", dir: "auto" }, each.answer ? `It is not usable: ${each.error}` : `There is no answer: ${each.error}`) : null,
         note(el("code", {}, each.digest)));
     });
-    this.holder.replaceChildren(el("section", { class: "asked-list" }, note ? el("p", { class: "remark" }, note) : null,
+    this.holder.replaceChildren(el("section", { class: "asked-list" }, remark ? el("p", { class: "remark" }, remark) : null,
       note(counted(requests.length, "request") + ", in order.", more ? ` ${more} more are too long to be shown; viva replay has them.` : ""), nodes));
     if (chosen) nodes[chosen - 1]?.scrollIntoView({ block: "start" });
   }

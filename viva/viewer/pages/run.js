@@ -39,7 +39,6 @@ export class Run {
     });
     this.form.className = "filters talk conversation";
     this.form.append(el("label", {}, "Round", jump), el("label", { class: "grow" }, "Find", words), hits, this.count);
-    this.form.addEventListener("submit", (event) => event.preventDefault());
   }
 
   adapt(data) {
@@ -125,7 +124,7 @@ export class Run {
     const has = (name) => live || Object.keys(data.answers).some((key) => key.startsWith(name + "?"));
     this.tabs = { "": "Conversation", timings: has("timings") && data.count ? "Time and cost" : "", judge: has("asked") && data.asked ? "What the judge was asked" : "", files: has("files") && (data.files.length || data.paper.task) ? `Files${data.files.length ? ` (${data.files.length})` : ""}` : "" };
     const { part = "" } = this.state.query;
-    const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name ? "page" : null,
+    const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name && "page",
       href: here(this.state, { ...NO_PART, part: name }) }, words) : null)));
     renew(this.head,
       el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),
@@ -149,8 +148,10 @@ export class Run {
       data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, `What it printed (${stream})`), el("div", { class: "text", dir: "auto" }, text))));
     this.main.querySelector(".ending")?.remove();
     if (this.comments) this.comments.before(this.ending);
-    else this.main.append(this.ending);
-    if (!this.comments) this.showComments();
+    else {
+      this.main.append(this.ending);
+      this.showComments();
+    }
   }
 
   // What readers say is kept beside the journal.

@@ -28,7 +28,6 @@ export class RunList {
     this.beside = el("a", { class: "strong", hidden: true }, "Side by side");
     main.append(el("form", { class: "filters" }, el("label", { class: "grow" }, "Filter", this.where), el("label", {}, "Order", this.order), this.count,
       this.beside), this.problem, this.scroller);
-    main.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
     this.where.addEventListener("input", () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.filter(), 150); });
     this.order.addEventListener("change", () => this.filter());
     this.scroller.addEventListener("scroll", () => this.draw());

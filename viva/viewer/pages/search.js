@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { address, count, counted, go } from "./address.js";
+import { absent } from "./drawn.js";
 import { chip, el, note } from "./elements.js";
 
 const MOST = 200;
@@ -16,7 +17,7 @@ export class Search {
     this.count = el("output", {});
     this.list = el("div", {});
     main.append(el("form", { class: "filters" }, el("label", { class: "grow" }, "Words", this.words), el("label", { class: "grow" }, "Only in runs", this.where), el("label", {}, "All journals", this.all), this.count), this.list);
-    main.querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); this.chosen(); });
+    main.querySelector("form").addEventListener("submit", () => this.chosen());
     for (const node of [this.words, this.where, this.all]) node.addEventListener("change", () => this.chosen());
     if (!state.query.words) this.words.focus();
     this.ready = this.refresh();
@@ -39,15 +40,19 @@ export class Search {
     let runs = 0;
     for (const journal of journals) {
       for (let first = 0; first !== null && runs < MOST;) {
-        const found = await ask(`${journal.n}/search`, { words, where, first });
+        const found = await ask(`${journal.n}/search`, { words, where, first }).catch((error) => {
+          if (all !== "1" || !error.gone) throw error;
+          return { found: [], next: null, absent: [`${journal.name} is left out: ${error.message}`] };
+        });
         if (turn !== this.turn) return;
+        this.list.append(...absent(found));
         for (const each of found.found) this.list.append(this.runOf(journal, each));
         runs += found.found.length;
         first = found.next;
         this.count.textContent = counted(runs, "run") + (first === null ? "" : `, ${count(found.searched)} of ${count(found.total)} searched`);
       }
     }
-    if (!runs) this.list.replaceChildren(note("No run has these words."));
+    if (!runs) this.list.append(note("No run has these words."));
     if (runs >= MOST) this.list.append(note("There may be more; use a filter."));
   }
 

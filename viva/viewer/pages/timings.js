@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { here, whole } from "./address.js";
-import { el, note } from "./elements.js";
+import { el, figure, note, table } from "./elements.js";
 
 const MOST = 100;
 const seconds = (value) => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(value ? 3 : 0)) + " s";
@@ -18,11 +18,10 @@ export class Timings {
   async show() {
     const { state } = this;
     const found = await ask(`${state.journal}/timings`, { id: state.id, first: whole(state.query.from, ""), most: MOST });
-    const table = (heads, rows) => el("div", { class: "scroll" }, el("table", { class: "figures" }, el("thead", {}, el("tr", {}, heads.map((head, place) => el("th", { class: place ? "n" : null }, head)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => el(place ? "td" : "th", { class: place ? "n" : null, dir: "auto" }, cell)))))));
+    const figures = (heads, rows) => table("figures", heads.map((head, place) => [head, place ? "n" : ""]), rows.map(([name, ...cells]) => el("tr", {}, el("th", { dir: "auto" }, name), cells.map((cell) => figure(cell)))));
     const all = found.totals[0]?.[1] || 0;
-    const totals = found.totals.length ? table(["Time", "", ""], found.totals.map(([name, value]) => [name, seconds(value), all ? Math.round((value / all) * 100) + " %" : ""])) : null;
-    const usage = found.usage.length ? table(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), count(each.input), count(each.cached), count(each.output), count(each.reasoning)]))
+    const totals = found.totals.length ? figures(["Time", "", ""], found.totals.map(([name, value]) => [name, seconds(value), all ? Math.round((value / all) * 100) + " %" : ""])) : null;
+    const usage = found.usage.length ? figures(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), count(each.input), count(each.cached), count(each.output), count(each.reasoning)]))
       : note("No tokens were reported.");
     const begin = Math.min(...found.rounds.map((each) => each.start - each.examiner));
     const end = Math.max(...found.rounds.map((each) => each.start + each.agent), begin + 0.001);

@@ -3,9 +3,11 @@
 import { ask } from "./api.js";
 import { address, go, whole, count } from "./address.js";
 import { Drawn, renew } from "./drawn.js";
-import { chip, el, note } from "./elements.js";
+import { chip, el, note, table } from "./elements.js";
 
 export class Versus extends Drawn {
+  several = true;
+
   async refresh() {
     const { state } = this;
     const journals = await ask("journals");
@@ -42,8 +44,7 @@ export class Versus extends Drawn {
       .map(([name, number]) => `${count(number)} ${name}`).join(", ");
     renew(this.holder, el("form", { class: "filters" }, choice("Before", before, (value) => change({ journal: value, query: { other } })),
       choice("After", other, (value) => change({ journal: before, query: { other: value } })), el("label", {}, "Also the same", all), el("output", {}, words || "no runs")),
-    el("div", { class: "scroll" }, el("table", { class: "versus-runs" }, el("thead", {}, el("tr", {}, el("th", {}, "Case"), found.names.map((name) => el("th", { dir: "auto" }, name)))),
-      el("tbody", {}, found.pairs.map(rowsOf)))),
+    table("versus-runs", [["Case"], ...found.names.map((name) => [name])], found.pairs.map(rowsOf)),
     found.pairs.length < found.total ? note(`${count(found.total - found.pairs.length)} more pairs; viva compare has all.`) : "");
   }
 

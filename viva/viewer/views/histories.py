@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from viva.journal.errors import JournalError
 from viva.journal.run_index import read_records
-from viva.records.text import one_line
+from viva.records.text import one_line, printable
+from viva.reports.console.cause_trends import CHANGED, WORSE, cause_words, share_words
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
+from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.over_time.trend import OVERALL, TaskTrend
 from viva.statistics.over_time.trends import TrendTally
 from viva.viewer.watched import WatchedJournal
 
 MOST_TRENDS = 500
 """Maximum number of trends in one answer."""
+MOST_CAUSES = 100
+"""Maximum number of trends of causes."""
 MOST_RUNS = 2_000
 """Maximum number of runs of one trend."""
 
@@ -28,19 +33,24 @@ class Histories:
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
-        """Return the trends of journals together, regressions first.
+        """Return the trends of journals together, regressions first; in `absent` what is said of unreadable ones.
 
         Raises:
-            JournalError: a journal cannot be read.
+            JournalError: none of the journals can be read.
         """
         with self._turn:
             key, versions = tuple(journals), tuple(each.version for each in journals.values())
             known = self._known.get(key)
-            if known is None or known[0] != versions:
+            if known is None or known[0] != versions or known[1]["absent"]:
                 known = versions, _trends(journals)
                 self._known.clear()  # one choice of journals is looked at at a time
                 self._known[key] = known
             return known[1]
+
+
+def absent_words(journal: WatchedJournal, error: JournalError) -> str:
+    """Return that a journal is not among those that are shown, and why."""
+    return f"{one_line(journal.name, 200)} is left out: {printable(str(error), 1000)}"
 
 
 def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str) -> dict[str, Any]:
@@ -69,16 +79,26 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
 
 
 def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
-    tally = TrendTally()
-    for journal in journals.values():
-        for record in read_records(journal.folder, quick=True):
-            tally.add(record)
+    tally, causes = TrendTally(), CauseTrendTally()
+    for number, journal in journals.items():
+        try:
+            for record in read_records(journal.folder, quick=True):
+                tally.add(record)
+                causes.add(record, str(journal.folder))
+        except JournalError as error:
+            left = {each: journals[each] for each in journals if each != number}
+            if not left:
+                raise
+            others = _trends(left)  # again, without those of its runs that were read
+            return others | {"absent": [absent_words(journal, error), *others["absent"]]}
     found = tally.trends()
     return {
         "trends": [_trend(each) for each in found.trends[:MOST_TRENDS]],
         "more": len(found.trends) - min(len(found.trends), MOST_TRENDS) + found.left_out,
         "runs": found.runs,
         "excluded": found.excluded,
+        "absent": [],
+        "causes": [_cause(each) for each in causes.trends() if each.kind in CHANGED][:MOST_CAUSES],
     }
 
 
@@ -93,5 +113,17 @@ def _trend(trend: TaskTrend) -> dict[str, Any]:
         "change": change_words(trend),
         "compared": compared_words(trend),
         "runs": trend.runs,
+        "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
+    }
+
+
+def _cause(trend: CauseTrend) -> dict[str, Any]:
+    return {
+        "id": trend.cause.id,
+        "words": cause_words(trend),
+        "agent": one_line(trend.agent, 200),
+        "kind": trend.kind,
+        "worse": trend.kind in WORSE,
+        "shares": share_words(trend),
         "points": [[point.mean, point.runs, one_line(point.version or "", 40)] for point in trend.points],
     }

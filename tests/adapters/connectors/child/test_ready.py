@@ -62,7 +62,9 @@ class Async(Agent):
     async def get_reply_from_agent(self, message):
         return Agent.get_reply_from_agent(self, message)
 
-IMPORTED = set(sys.modules)
+IMPORTED = set()
+READY = os.getpid()
+os.register_at_fork(before=lambda: IMPORTED.update(sys.modules if os.getpid() == READY else ()))
 """
 LEFT = {
     "thread": "import threading\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
