@@ -18,6 +18,7 @@ HEED_SECONDS = 1.0
 """Maximum time that a cancelled task has to end."""
 ERROR_SHOWN = 4000
 """Maximum number of characters of an exception's description in the transcript."""
+CANCELLED_ITSELF = "it cancelled its own task"
 
 
 class TimeoutLeft(Exception):
@@ -140,7 +141,7 @@ def _result(task: asyncio.Future[Any]) -> Any:
         return called(task.result)
     except RuntimeError as error:
         if task.cancelled():
-            raise RuntimeError("it cancelled its own task") from error
+            raise RuntimeError(CANCELLED_ITSELF) from error
         raise
 
 

@@ -118,6 +118,8 @@ def adopted(made: Any, arguments: AgentArguments) -> Any:
     Raises:
         SetupError: the framework's object cannot be examined as it is.
     """
+    if frameworks.wrapper_name(made) is None:
+        return made
     return _keep(frameworks.adopted, made, {name: getattr(arguments, name) for name in rules.OFFERED})
 
 

@@ -31,7 +31,7 @@ from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import check_machine
 from viva.adapters.printed import add_last_words
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
-from viva.adapters.tasks import start_call
+from viva.adapters.tasks import run_through, runs_through, start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
@@ -215,7 +215,9 @@ class AgentSession:
         return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
-        """Wait for the agent's work on the event loop; the task is remembered until it has ended."""
+        """Wait for the agent's work on the event loop; if it needs a task, this is remembered until it has ended."""
+        if runs_through(work):
+            return await run_through(work, self._owner)
         task = start_call(work, self._owner)
         if not task.done():
             self._tasks = [*(old for old in self._tasks if not old.done()), task]

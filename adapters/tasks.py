@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
 from functools import lru_cache
 from types import CodeType, CoroutineType
-from typing import Any
+from typing import Any, TypeGuard
 
-from viva.adapters.calls import IN_AGENT, guarded
+from viva.adapters.calls import CANCELLED_ITSELF, IN_AGENT, LoopBlocked, TimeoutLeft, guarded
+from viva.adapters.inside.raised import in_short
+from viva.adapters.turns import give_way
 
 
 class OwnTask(asyncio.Task[Any]):
@@ -35,23 +37,24 @@ def _make(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any] | Any,
     return kind(work, loop=loop, **options)
 
 
-def start_call(work: Awaitable[Any], owner: object, *, never_waits: bool = False) -> asyncio.Future[Any]:
+def start_call(work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
     """Start the work of an agent's call as a task, and run it until it waits for something for the first time.
 
-    Many agents never wait. Their tasks are done when this returns, without a pass of the event loop. Where the code of
-    the agent's method has nothing to wait for, there is no task of its own either, but a future with the result.
+    Many agents never wait. Their tasks are done when this returns, without a pass of the event loop.
 
     Args:
         work: What the agent's method returned.
         owner: Identifies the agent; what runs in this task may cancel it.
-        never_waits: Whether it is known that the work runs to its end at its first step.
     """
     loop = asyncio.get_running_loop()
-    if not isinstance(loop, asyncio.BaseEventLoop) or "call_soon" in vars(loop):
+    if not _is_pythons(loop):
         return _started(loop, work, owner)  # another library's loop, which may hand out first steps in its own way
-    if (never_waits or (type(work) is CoroutineType and _has_no_await(work.cr_code))) and not loop.get_debug():
-        return _passed(loop, work, owner)
     return _begun(loop, lambda: _started(loop, work, owner))
+
+
+def _is_pythons(loop: asyncio.AbstractEventLoop) -> TypeGuard[asyncio.BaseEventLoop]:
+    """Return whether a loop is Python's own, and is not making a task at this moment."""
+    return isinstance(loop, asyncio.BaseEventLoop) and "call_soon" not in vars(loop)
 
 
 def _begun(loop: asyncio.BaseEventLoop, make: Callable[[], asyncio.Future[Any]]) -> asyncio.Future[Any]:
@@ -138,32 +141,68 @@ class _StandIn(OwnTask):
         return True
 
 
-def _passed(loop: asyncio.BaseEventLoop, work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
-    """Run work that never waits, in a context of its own, as the loop runs the only step of a task."""
+def runs_through(work: Awaitable[Any], *, never_waits: bool = False) -> bool:
+    """Return whether `run_through` may run some work: its code has nothing to wait for, so it needs no task of its own.
+
+    Args:
+        work: What an agent's method returned.
+        never_waits: Whether it is known that the work runs to its end at its first step.
+    """
+    if not never_waits and (type(work) is not CoroutineType or not _has_no_await(work.cr_code)):
+        return False
+    loop = asyncio.get_running_loop()
+    # Within such a call, the stand-in is taken.
+    return _is_pythons(loop) and not loop.get_debug() and not isinstance(asyncio.current_task(loop), _StandIn)
+
+
+async def run_through(work: Any, owner: object) -> Any:
+    """Run work that never waits in a context of its own, as the loop runs the only step of a task; return its result.
+
+    Args:
+        work: A coroutine for which `runs_through` is true.
+        owner: Identifies the agent that it belongs to; what runs in it may cancel it.
+
+    Raises:
+        TimeoutLeft: it blocked the event loop for too long.
+        RuntimeError: it cancelled itself, or it raised SystemExit or KeyboardInterrupt.
+        Exception: its own exception.
+    """
+    loop: Any = asyncio.get_running_loop()
     caller, stand_in = asyncio.current_task(loop), _stand_in_of(loop)
-    if caller is stand_in:  # a call within a call
-        return _begun(loop, lambda: _started(loop, work, owner))
-    done = loop.create_future()
     stand_in.owner, stand_in.was_cancelled = owner, False
     if caller is not None:
         asyncio._leave_task(loop, caller)
     asyncio._enter_task(loop, stand_in)
     try:
-        copy_context().run((whole := guarded(work, owner)).send, None)
-        whole.close()
-        done.set_exception(RuntimeError("it waits, although its code has nothing to wait for"))
-    except StopIteration as end:
-        done.cancel() if stand_in.was_cancelled else done.set_result(end.value)
-    except (asyncio.CancelledError, GeneratorExit):
-        done.cancel()
-    except Exception as error:
-        done.set_exception(error)
+        result = copy_context().run(_only_step, work, owner)
     finally:
         stand_in.owner = None
         asyncio._leave_task(loop, stand_in)
         if caller is not None:
             asyncio._enter_task(loop, caller)
-    return done
+        await give_way()
+    if stand_in.was_cancelled:
+        raise RuntimeError(CANCELLED_ITSELF)
+    return result
+
+
+def _only_step(work: Any, owner: object) -> Any:
+    """Take the only step of some work, and return its result."""
+    IN_AGENT.set(owner)
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    except LoopBlocked as error:
+        raise TimeoutLeft(str(error)) from None
+    except Exception:
+        raise
+    except (asyncio.CancelledError, GeneratorExit) as error:
+        raise RuntimeError(CANCELLED_ITSELF) from error
+    except BaseException as error:
+        raise RuntimeError(in_short(error)) from error
+    work.close()
+    raise RuntimeError("it waits, although its code has nothing to wait for")
 
 
 def _stand_in_of(loop: asyncio.BaseEventLoop) -> _StandIn:

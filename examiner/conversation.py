@@ -119,7 +119,8 @@ async def converse(
             left = state.seconds_left(limits)
             # Without a limit, which is the usual case, there is no overhead.
             async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)):
-                _tell_of_same_question(state)
+                if not examiner.may_repeat:
+                    _tell_of_same_question(state)
                 message = _usable(await examiner.next_message(state.last_reply), state)
                 if message is not None and not examiner.may_repeat and len(state.rounds) < limits.max_rounds:
                     message = await _not_repeated(state, message)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from viva.adapters.calls import IN_AGENT, within
-from viva.adapters.tasks import OwnTask, never_waits, protect_tasks, start_call
+from viva.adapters.tasks import OwnTask, never_waits, protect_tasks, run_through, runs_through, start_call
 
 OWNER = object()
 NOTE: ContextVar[str] = ContextVar("note", default="of Viva")
@@ -29,7 +29,10 @@ async def loop(request: pytest.FixtureRequest) -> AsyncIterator[asyncio.Abstract
 
 
 async def call(agent: Callable[[], Coroutine[Any, Any, Any]], seconds: float = 60.0) -> Any:
-    return await within(seconds, start_call(agent(), OWNER))
+    work = agent()
+    if runs_through(work):
+        return await run_through(work, OWNER)
+    return await within(seconds, start_call(work, OWNER))
 
 
 async def test_the_first_step_runs_at_once_and_the_rest_when_the_loop_goes_on() -> None:
@@ -208,8 +211,10 @@ async def test_work_without_anything_to_wait_for_needs_no_task() -> None:
     assert not never_waits(waits)
     assert not never_waits(asyncio.sleep)
     assert not never_waits(print)
-    assert not isinstance(start_call(at_once(), OWNER), asyncio.Task)
-    assert isinstance(start_call(waits(), OWNER), asyncio.Task)
+    for agent, needs_none in ((at_once, True), (waits, False)):
+        work = agent()
+        assert runs_through(work) is needs_none
+        assert await within(60.0, start_call(work, OWNER)) == "done"
 
 
 async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own() -> None:
@@ -217,12 +222,14 @@ async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own() -> 
         return asyncio.current_task()
 
     async def outer() -> list[Any]:
-        return [asyncio.current_task(), start_call(inner(), OWNER).result()]
+        work = inner()
+        return [asyncio.current_task(), runs_through(work), start_call(work, OWNER).result()]
 
-    first, second = await call(outer)
+    first, without_task, second = await call(outer)
     assert first is not second
+    assert not without_task
 
 
 async def test_what_waits_although_it_was_said_not_to_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="it waits"):
-        start_call(asyncio.sleep(0), OWNER, never_waits=True).result()
+        await run_through(asyncio.sleep(0), OWNER)

@@ -117,6 +117,14 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[Any]) -> None
         time.sleep(0.01)
 
 
+def kill_outright(process: subprocess.Popen[Any]) -> None:
+    """Kill a command that was started with `start_viva`: that of a warm one is the child of the process that waits."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for each in children or [str(process.pid)]:
+        os.kill(int(each), signal.SIGKILL)
+    process.communicate(timeout=PATIENCE)
+
+
 def check_nothing_lost_nothing_twice(journal: Path, runs: int, kills: int) -> None:
     """The promises of resuming, read off the journal itself."""
     damage = Damage()

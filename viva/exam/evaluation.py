@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from viva.adapters.calls import TimeoutLeft, abandon, describe, within
-from viva.adapters.tasks import start_call
+from viva.adapters.tasks import run_through, runs_through, start_call
 from viva.adapters.threads import AgentThread
 from viva.errors import SharedSetupError
 from viva.exam.judging.judgements import NoJudgement, insights_of
@@ -116,13 +116,19 @@ async def _in_time(
     if evaluator.own:
         return await _evaluate(evaluator, transcript, context)
     began = time.monotonic()
-    judging = start_call(_evaluate(evaluator, transcript, context), evaluator, never_waits=evaluator.never_waits)
+    work = _evaluate(evaluator, transcript, context)
+    judging: list[asyncio.Future[Any]] = []
+    found: tuple[Insight, ...]
     try:
-        found: tuple[Insight, ...] = await within(seconds, judging)
+        if evaluator.never_waits and runs_through(work, never_waits=True):
+            found = await run_through(work, evaluator)
+        else:
+            judging.append(start_call(work, evaluator))
+            found = await within(seconds, judging[0])
         return found
     except TimeoutLeft as error:
         why = f": {error}" if str(error) else ". If it needs longer: --evaluator-timeout"
-        await abandon([judging])
+        await abandon(judging)
         words = f"the evaluator {evaluator.name} did not end within {seconds:g} s{why}"
     return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 

@@ -76,7 +76,10 @@ class Resources:
 
     def health(self, spec: str) -> AgentHealth:
         """Return the record of how the construction and the runs of an agent went so far."""
-        return self.healths.setdefault(spec, AgentHealth(spec))
+        found = self.healths.get(spec)
+        if found is None:
+            found = self.healths[spec] = AgentHealth(spec)
+        return found
 
     def limits(self, case: Case) -> ConversationLimits:
         """Return the limits of a case's conversation, from the command line, or else the case, or else the defaults."""

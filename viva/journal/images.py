@@ -40,6 +40,8 @@ def keep_transcript_pictures(transcript: Transcript, journal: JournalWriter, wor
     Raises:
         JournalError: the journal cannot be written.
     """
+    if not transcript.images and not any(round_.images or round_.steps for round_ in transcript.rounds):
+        return transcript
     keeper = _Keeper(journal, workspace)
     rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
     if not transcript.images and all(map(is_, rounds, transcript.rounds)):
@@ -56,6 +58,8 @@ def keep_pictures(round_: Round, journal: JournalWriter, workspace: Path | None)
     Raises:
         JournalError: the journal cannot be written.
     """
+    if not round_.images and not round_.steps:
+        return round_
     return _Keeper(journal, workspace).keep_round(round_)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -140,12 +139,14 @@ _path = lru_cache(maxsize=16)(Path)
 """One object for each journal, which knows its hash: making one takes as long as decoding a setting."""
 
 
-def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
+def _decode(folder: Path, run: str, attempt: int, lines: list[Line], damage: Damage, keep_lines: bool) -> StoredRun:
+    """Decode a run, and take away its lines, so that a long one is not in memory twice."""
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
     asked = b""
-    for line in lines:
-        number, kind, raw = line
+    lines.reverse()
+    while lines:
+        number, kind, raw = line = lines.pop()
         if kind == EXCHANGE:  # compressed, and read by few
             asked = raw
             if is_unchanged(raw) is False:
@@ -223,8 +224,10 @@ def _value(line: Line, texts: KeptTexts, damage: Damage) -> object | None:
     number, name, raw = line
     kind = _TYPES.get(name)
     if kind is not None and (text := plain_data(raw)) is not None:
-        with suppress(ValueError, RecursionError):
+        try:
             return _decoded_text(name, kind, text)
+        except (ValueError, RecursionError):
+            pass  # parsed, to tell what is damaged
     event = parse(raw, number, damage)
     return None if event is None else _decoded_data(kind, event.data, texts)
 

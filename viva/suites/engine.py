@@ -190,14 +190,15 @@ async def run_jobs(
     budget = budget or Budget()
     end, spent = SuiteEnd(), NO_USAGE
     source = jobs if isinstance(jobs, JobSource) else ListedJobs(jobs)
-    begun = 0
+    begun, drained = 0, False
 
     async def work() -> None:
-        nonlocal spent, begun
+        nonlocal spent, begun, drained
         while True:
             if may_begin is not None:
                 await may_begin()
             if (job := await source.draw()) is None:
+                drained = True
                 return
             try:
                 if may_begin is not None:
@@ -220,7 +221,7 @@ async def run_jobs(
     workers: list[asyncio.Future[None]] = []
     try:
         async with asyncio.timeout(budget.max_seconds):
-            for _ in range(concurrency):
+            while len(workers) < concurrency and not drained:
                 # All draw from one iterator: memory grows with concurrency, not with the number of jobs.
                 workers.append(asyncio.ensure_future(work()))
                 # Started one by one: otherwise no first message is sent before the last run is set up, and all

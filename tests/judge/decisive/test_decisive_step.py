@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, cast
 
 import pytest
@@ -15,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.model_server import OWN_MARK, ModelServer, Request, text_of
+from tests.model_server import OWN_MARK, ModelServer, Request, Stall, sequence, text_of
 from tests.recordings import DATA
 from tests.scripted_judges import ScriptedModel
+from tests.viva.real_suites import kill_outright, until
+from tests.viva.viva_command import start_viva
 from viva.cli.main import viva
 from viva.errors import SetupError
 from viva.judge.decisive.accuracy import (
@@ -257,3 +261,36 @@ def test_the_command_measures_stores_and_prints(
     assert (wrong.exit_code, "requires a judge" in wrong.stderr) == (2, True)
     wrong = CliRunner().invoke(viva, ["calibrate", "--decisive", str(file), "--judge-model", "openai:m", "--gold", "a"])
     assert (wrong.exit_code, "--gold cannot be given with --decisive" in wrong.stderr) == (2, True)
+
+
+def test_a_measurement_that_was_killed_pays_only_for_what_was_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_certificate: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key-123456")
+    monkeypatch.chdir(tmp_path)
+    names = ("a", "b", "a", "b")
+    runs = [who_and_when(mistake_step=str(place % 3), mistake_agent=name) for place, name in enumerate(names)]
+    file = labelled_file(tmp_path, *({**run, "question": f"Why {place}?"} for place, run in enumerate(runs)))
+    words = ["calibrate", "--decisive", str(file), "--judge-model", "openai:m", "--json", "--cache"]
+
+    def judge(request: Request) -> str:
+        return answer("2", "b says so", "b")
+
+    with ModelServer({"m": judge}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        whole = json.loads(CliRunner().invoke(viva, [*words, "whole"]).stdout)
+        asked = len(server.requests)
+        server.parts["m"] = sequence(judge, judge, then=Stall(3600))
+        process_words = (*words, "kept")
+        with start_viva(
+            *process_words, cwd=tmp_path, env=dict(os.environ), stdout=PIPE, stderr=PIPE, text=True
+        ) as process:
+            until(lambda: len(list(tmp_path.glob("kept/*/*.json"))) == 2, process)
+            kill_outright(process)
+        stalled = len(server.requests) - asked - 2
+        server.parts["m"] = judge
+        again = json.loads(CliRunner().invoke(viva, [*words, "kept"]).stdout)
+        assert len(server.requests) == asked + 4 + stalled, "two of four answers were kept"
+    figures = ("runs", "agents_right", "steps_right", "near", "unusable")
+    assert [again["judges"][0][name] for name in figures] == [whole["judges"][0][name] for name in figures]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from tests.model_server import STOP_KEYWORD, ModelServer, Request, by_role, judge, said_by, system_text
+from tests.model_server import STOP_KEYWORD, ModelServer, Request, Stall, by_role, judge, said_by, sequence, system_text
+from tests.viva.real_suites import kill_outright, until
+from tests.viva.viva_command import start_viva
 from viva.cli.main import viva
+from viva.journal.reader import read_records
 
 CASE = """
 task_description: Ask the agent to add 7001 to the total sum, and to report the sum.
@@ -111,6 +116,29 @@ def test_a_resumed_suite_takes_the_answers_that_it_has_paid_for(server: ModelSer
     journal.write_text("".join(lines[: first + 1]))
     command("suite", "--resume", "one")
     assert len(server.requests) == asked
+
+
+def test_judging_again_that_was_killed_pays_only_for_what_was_not_answered(server: ModelServer) -> None:
+    command("suite", "case", "--agent", "my_agent.py:Agent", "--model", "openai:m", "--trials", "2", "--out", "one")
+    before, judging = len(server.requests), ("judge", "one", "--model", "openai:m", "--judge", "model")
+    command(*judging, "--cache", "whole", "--out", "whole")
+    each = len(server.requests) - before
+    answered = each - 1
+    server.parts["m"] = sequence(*[by_role(examiner, judge)] * answered, then=Stall(3600))
+    words = (*judging, "--cache", "kept", "--out", "killed", "--quiet")
+    with start_viva(*words, cwd=Path.cwd(), env=dict(os.environ), stdout=PIPE, stderr=PIPE, text=True) as process:
+        until(lambda: len(list(Path("kept").glob("*/*.json"))) == answered, process)
+        until(lambda: len(server.requests) > before + each + answered, process)
+        kill_outright(process)
+    server.parts["m"] = by_role(examiner, judge)
+    command("judge", "--resume", "killed")
+    assert len(server.requests) == before + 2 * each + 1, "the question that was open at the kill was asked again"
+    assert verdicts("killed") == verdicts("whole")
+
+
+def verdicts(journal: str) -> dict[str, list[tuple[str, str]]]:
+    records = read_records(Path(journal))
+    return {each.id: [(found.criterion, found.label) for found in each.insights[0].verdicts] for each in records}
 
 
 def test_another_agent_is_examined_and_judged_for_itself(server: ModelServer) -> None:

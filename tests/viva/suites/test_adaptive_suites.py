@@ -86,13 +86,25 @@ def run(out: Path, stop: int | None = None, **options: Any) -> Any:
         return None
 
 
-def test_a_suite_stopped_anywhere_decides_the_same_and_conducts_nothing_twice(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", until="ci=0.1", concurrency=4)
-    assert whole.decisions[0].answer is Answer.PRECISE
+@pytest.mark.parametrize(
+    ("until", "options", "answer"),
+    [
+        ("ci=0.1", {}, Answer.PRECISE),
+        ("compare", {"margin": 0.1}, Answer.SECOND),
+        ("gate=0.5", {"margin": 0.1}, Answer.ABOVE),
+    ],
+)
+def test_a_suite_stopped_anywhere_decides_the_same_and_conducts_nothing_twice(
+    tmp_path: Path, until: str, options: dict[str, Any], answer: Answer
+) -> None:
+    agents: Any = [Drawn, Abler] if until == "compare" else Drawn
+    whole = run(tmp_path / "whole", until=until, concurrency=4, agents=agents, **options)
+    assert whole.decisions[0].answer is answer
     stops = 0
-    while (resumed := run(tmp_path / "stopped", stop=11, until="ci=0.1", concurrency=3)) is None:
+    again = {"until": until, "concurrency": 3, "agents": agents, **options}
+    while (resumed := run(tmp_path / "stopped", stop=11, **again)) is None:
         stops += 1
-    assert stops >= 3
+    assert stops >= 2
     assert resumed.decisions[0].plain() == whole.decisions[0].plain()
     assert read_batches(tmp_path / "stopped") == read_batches(tmp_path / "whole")
     ended = Counter(event.run for event in scan(tmp_path / "stopped") if event.kind == "run")

@@ -83,7 +83,11 @@ class Slips(Sums):
     slips = True
 '''
 CASES = ("always", "mostly", "half")
-SUITE = ("suite", *CASES, "--agent", "agents.py:Drawn", "--concurrency", "2", "--until", "ci=0.1", "--json")
+START = ("suite", *CASES, "--agent", "agents.py:Drawn", "--concurrency", "2", "--json")
+CI = ("--until", "ci=0.1")
+COMPARE = ("--until", "compare", "--margin", "0.2", "--agent", "agents.py:Varied[more=0.5]")
+GATE = ("--until", "gate=0.5", "--margin", "0.2")
+SUITE = (*START, *CI)
 BISECT = ("bisect", "failed", "--agent", "agents.py:Sums", "--concurrency", "2", "--json")
 FIRST = 24
 """Runs of the first batch of the suite."""
@@ -133,17 +137,26 @@ def kill_after(place: Desk, replies: int, words: Iterable[str], out: str) -> set
     return set(ended(place, out))
 
 
-OFTEN = pytest.param((3, FIRST, FIRST + 1, FIRST + 9, FIRST + 20), marks=pytest.mark.soak)
+OFTEN = (3, FIRST, FIRST + 1, FIRST + 9, FIRST + 20)
 
 
-@pytest.mark.parametrize("kills", [(FIRST + 9,), OFTEN])
+@pytest.mark.parametrize(
+    ("aim", "kills"),
+    [
+        (CI, (FIRST + 9,)),
+        pytest.param(CI, OFTEN, marks=pytest.mark.soak),
+        pytest.param(COMPARE, (3, 2 * FIRST - 1), marks=pytest.mark.soak),
+        pytest.param(GATE, (3, FIRST - 1), marks=pytest.mark.soak),
+    ],
+)
 def test_a_killed_adaptive_suite_decides_the_same_and_repeats_no_finished_run(
-    place: Desk, kills: tuple[int, ...]
+    place: Desk, aim: tuple[str, ...], kills: tuple[int, ...]
 ) -> None:
-    whole = told(place, *SUITE, "--out", "whole")
+    suite = (*START, *aim)
+    whole = told(place, *suite, "--out", "whole")
     for file in place.folder.glob("asked-*"):
         file.unlink()
-    words: tuple[str, ...] = (*SUITE, "--out", "killed")
+    words: tuple[str, ...] = (*suite, "--out", "killed")
     for replies in kills:
         finished = kill_after(place, replies, words, "killed")
         words = ("suite", "--resume", "killed", "--json")

@@ -53,7 +53,9 @@ def insights_of(
         for verdict in found.verdicts:
             _check(verdict.score)
         return (found,)
-    if isinstance(found, Insight | Verdict):
+    if isinstance(found, Insight):
+        return (_sound_insight(found, name, own_name or name, trusted=trusted),)
+    if isinstance(found, Verdict):
         return _of_several(name, subject, (found,), own_name or name, trusted=trusted)
     value = _plain(found)
     if isinstance(value, Insight | Verdict):  # the value of an enum's member

@@ -72,8 +72,7 @@ class Blocks:
             OSError: a part or a picture cannot be written.
         """
         setting = stored.setting if stored.record is None else stored.record.setting
-        shown = conversation(stored, attempt, self.images)
-        shown["rounds"] = joined_left(shown["rounds"])
+        shown = conversation(stored, attempt, self.images, join=True)
         shown["paper"] = self.papers.number(stored.folder, setting)
         before = parts.size
         for paper, content in self.papers.fresh().items():
@@ -82,8 +81,15 @@ class Blocks:
         self.size += parts.size - before
 
 
-def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[str, Any]:
-    """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
+def conversation(stored: StoredRun, attempt: int, images: PageImages, *, join: bool = False) -> dict[str, Any]:
+    """Return what the page's script shows of one run. All text is printable, and none of it is markup.
+
+    Args:
+        stored: The run.
+        attempt: The attempt of its record; a newer attempt may have broken off.
+        images: The pictures of the page.
+        join: Whether rounds that are left out one after the other share an entry.
+    """
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
     main = primary_insight(record) if record is not None else None
@@ -104,7 +110,7 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "facts": list(_facts(stored)),
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
         "insights": [insight_view(insight, stored.id, primary=insight is main) for insight in insights],
-        "rounds": within_limit(draft.rounds()),
+        "rounds": (joined_left if join else list)(within_limit(draft.rounds())),
         "verdicts": [
             verdict_view(verdict, draft.round_of, stored.id) | ({"asked": view} if view else {})
             for verdict, view in zip_longest(verdicts, asked[: len(verdicts)])

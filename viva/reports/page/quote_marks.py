@@ -23,6 +23,8 @@ def segments(text: str, quotes: Sequence[tuple[int, str]]) -> tuple[list[Segment
     Returns:
         The segments, which together are the whole text, and the numbers of the verdicts whose quotes were found.
     """
+    if not quotes:
+        return ([text] if text else []), set()
     words = Text(text)
     spans = [(start, end, number) for number, quote in quotes for start, end in words.find(quote)]
     if not spans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from viva.reports.page.page_parts import plain_bytes
@@ -23,15 +23,14 @@ class Shortened(NamedTuple):
     """Shortens it to what the page shows."""
 
 
-def within_limit(rounds: Iterable[Shortened]) -> list[dict[str, Any]]:
-    """Return the rounds up to a run's limit; a large round loses the texts of its steps, and numbers are kept."""
-    kept: list[dict[str, Any]] = []
+def within_limit(rounds: Iterable[Shortened]) -> Iterator[dict[str, Any]]:
+    """Yield the rounds up to a run's limit; a large round loses the texts of its steps, and numbers are kept."""
     size = 0
     for number, quoted, shorten in rounds:
         # Quoted rounds may use twice the space: without them, the verdicts mean little.
         room = RUN_LIMIT * (2 if quoted else 1) - size
         if room < LEAST_ROOM and not quoted:
-            kept.append({"n": number, "left": True, "notes": []})
+            yield {"n": number, "left": True, "notes": []}
             continue
         shown = shorten()
         length = _length(shown)
@@ -39,20 +38,19 @@ def within_limit(rounds: Iterable[Shortened]) -> list[dict[str, Any]]:
             _cut_steps(shown, room - _length({**shown, "steps": []}))
             length = _length(shown)
         if length > room:
-            kept.append({"n": number, "left": True, "notes": shown["notes"]})
+            yield {"n": number, "left": True, "notes": shown["notes"]}
         else:
             size += length
-            kept.append(shown)
-    return kept
+            yield shown
 
 
-def joined_left(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def joined_left(rounds: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rounds with one entry for those that are left out one after the other and that no verdict is about."""
     joined: list[dict[str, Any]] = []
     for round_ in rounds:
         last = joined[-1] if joined else {}
         if round_.get("left") and not round_["notes"] and last.get("left") and not last["notes"]:
-            joined[-1] = {**last, "to": round_["n"], "count": last.get("count", 1) + 1}
+            last["to"], last["count"] = round_["n"], last.get("count", 1) + 1
         else:
             joined.append(round_)
     return joined

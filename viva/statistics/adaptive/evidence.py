@@ -68,7 +68,8 @@ class BatchEvidence:
     estimate: float
     """The mean score, or the second agent's minus the first's."""
     interval: Interval
-    """Of the estimate; valid at every look, so that a decision may rest on it."""
+    """Of the estimate. Before the last look it is valid at all looks together, so that a decision may rest on it; after
+    a decision, or when one was due, it is narrower: that of a stop at this look."""
     verdict: str = ""
     """`precise`; `above` or `below`; `first`, `second` or `equivalent`; empty if nothing is decided."""
     due: bool = False
@@ -112,7 +113,7 @@ class _Analyses:
         self.means.append([fmean(scores) for scores in batch])
         for all_, new in zip(self.scores, batch, strict=True):
             all_.extend(new)
-        spread, freedom = variances(self.scores, self.strata.agents)
+        spread, freedom = self._spread()
         # Student's t for the normal distribution: the variance is estimated from so many degrees of freedom.
         inflation = (student_t(1 - (1 - CONFIDENCE) / 2, max(2, freedom)) / Z) ** 2
         parts = [
@@ -142,8 +143,15 @@ class _Analyses:
         """Return the weight of a batch, which is known before it: its precision relative to that of the first."""
         if not self.plans:
             return 1.0
-        spread, _ = variances(self.scores, self.strata.agents)
+        spread, _ = self._spread()
         return self._variance(spread, self.plans[0]) / self._variance(spread, numbers)
+
+    def _spread(self) -> tuple[list[float], int]:
+        """Return the variances of the strata, and their degrees of freedom.
+
+        Where the width alone ends the suite, it ends when scores happen to vary little: there, caution is needed most.
+        """
+        return variances(self.scores, self.strata.agents, widest=self.until.aim is Aim.CI)
 
     def _variance(self, spread: Sequence[float], numbers: Sequence[int]) -> float:
         """Return the variance of the mean of a batch."""
@@ -182,7 +190,7 @@ class _Analyses:
         self.bounds.append(bound)
         self.spent, self.share = self.spent + error, share
         found = self._gated(seen, bound) if self.until.aim is Aim.GATE else self._compared(seen, bound)
-        if found.verdict:
+        if found.verdict or due:
             found = replace(found, interval=self._final(found, parts, total))
         return replace(found, due=due)
 
@@ -225,6 +233,9 @@ class _Analyses:
         if seen.verdict == "equivalent":
             # What was decided must not seem open: the two orderings of results can differ in the last digit.
             return Interval(max(found.low, -self.until.margin), min(found.high, self.until.margin))
+        if not seen.verdict:  # for the same reason, what is undecided must not seem decided
+            tie = 0.0 if self.compared else self.until.value
+            return Interval(min(found.low, tie), max(found.high, tie))
         return found
 
 

@@ -15,6 +15,7 @@ from bench.adaptive import simulate
 from viva.errors import SetupError
 from viva.statistics.adaptive.brownian import Increment, critical_value, interval_after
 from viva.statistics.adaptive.evidence import Strata, evidence
+from viva.statistics.adaptive.spread import variances
 from viva.statistics.adaptive.trials import first_batch, limited, next_batch
 from viva.statistics.adaptive.until import Aim, Until, parse_until
 
@@ -85,6 +86,24 @@ def test_equal_scores_do_not_make_the_interval_a_point() -> None:
     seen = evidence(CI, Strata.of(5, compared=False), [[[1.0] * 5] * 5])
     assert seen.interval.low < 0.92
     assert seen.interval.high == 1.0
+
+
+def test_what_is_added_to_the_variance_is_as_large_as_scores_of_several_points_can_vary() -> None:
+    passes = [[1.0, 0.0, 1.0, 1.0], [1.0] * 4, [0.0, 1.0, 1.0, 1.0]] * 4
+    points = [[score if score else 0.8 for score in scores] for scores in passes]
+    agents = [0] * len(passes)
+    assert variances(passes, agents) == variances(passes, agents, widest=True)
+    assert variances([[1.0] * 4] * 12, agents) == variances([[1.0] * 4] * 12, agents, widest=True)
+    assert fmean(variances(points, agents)[0]) < 0.8 * fmean(variances(points, agents, widest=True)[0])
+
+
+def test_what_stays_undecided_has_the_interval_of_a_stop_and_does_not_seem_decided() -> None:
+    gate, strata, chance = Until(aim=Aim.GATE, value=0.7, margin=0.1), Strata.of(10, compared=False), random.Random(4)
+    batches = [[[float(chance.random() < 0.7) for _ in range(3)] for _ in range(10)]]
+    while not (seen := evidence(gate, strata, batches)).due:
+        batches.append([[float(chance.random() < 0.7) for _ in range(12)] for _ in range(10)])
+    assert (seen.verdict, seen.interval.low <= 0.7 <= seen.interval.high) == ("", True)
+    assert seen.half_width < 1.1 * 1.96 / seen.information**0.5
 
 
 def test_the_first_batch_tries_every_case_alike() -> None:
