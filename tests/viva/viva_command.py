@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
 from tests.warm.commands import WarmPytest, WarmViva, can_be_warm
 from tests.warm.processes import WarmProcess
 from viva.cli.init import written
@@ -81,11 +82,13 @@ def start_viva(*arguments: str | Path | float, **options: Any) -> subprocess.Pop
 
 @contextlib.contextmanager
 def warm_trials() -> Iterator[None]:
-    """Meanwhile, the commands that `viva init` tries are warm."""
+    """Meanwhile, the commands that `viva init` tries are warm, and those of pytest load no plugins but Viva's."""
 
     def run_warm(words: list[str], **options: Any) -> subprocess.CompletedProcess[Any]:
-        _, _, module, *_ = words
-        return _ended(words, WarmPytest if module == "pytest" else WarmViva, **options)
+        _, _, module, *rest = words
+        if module != "pytest":
+            return _ended(words, WarmViva, **options)
+        return _ended([*words[:3], *WITHOUT_OTHERS, *rest], WarmPytest, **options)
 
     with mock.patch.object(written, "subprocess", _Trials(run_warm)):
         yield

@@ -29,7 +29,7 @@ def journal_view(number: int, journal: WatchedJournal, *, labels: bool = False) 
     return {
         "n": number,
         "path": one_line(str(journal.folder), 500),
-        "name": one_line(journal.folder.name, 200),
+        "name": one_line(journal.name, 200),
         "command": one_line(journal.command, 30),
         "state": "missing" if state is None else state.value,
         "live": state in (State.WORKING, State.PAUSED),

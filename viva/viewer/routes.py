@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from viva.errors import SetupError
 from viva.journal.errors import JournalError
 from viva.viewer import answers
 from viva.viewer.comments import Comment, add_comment, comment_view, read_comments
+from viva.viewer.found import MOST_DEPTH
 from viva.viewer.label_desk import LabelDesk
 from viva.viewer.overview import Overviews
 from viva.viewer.side_by_side import versus_view
@@ -41,6 +43,14 @@ class Routes:
     """One for each journal; empty if nothing is labelled."""
     _overviews: Overviews = field(default_factory=Overviews)
     _histories: Histories = field(default_factory=Histories)
+
+    def __post_init__(self) -> None:
+        """Give journals in folders of one name as much of their paths as tells them apart."""
+        for parts in range(2, MOST_DEPTH + 2):
+            taken = Counter(name for _, name in {(each.folder, each.name) for each in self.journals})
+            for each in self.journals:
+                if taken[each.name] > 1:
+                    each.name = "/".join(each.folder.parts[-parts:])
 
     def journal(self, number: int) -> WatchedJournal:
         """Return a journal by its position.

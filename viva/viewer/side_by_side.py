@@ -33,7 +33,7 @@ def versus_view(one: WatchedJournal, two: WatchedJournal, *, only_changed: bool,
     shown = changed if only_changed else pairs
     page = shown[first : first + MOST_PAIRS]
     return {
-        "names": [one_line(each.folder.name, 200) for each in (one, two)],
+        "names": [one_line(each.name, 200) for each in (one, two)],
         "pairs": [[row_view(each) if each else None for each in pair] for pair in page],
         "points": [_points(one, two, pair) for pair in page[:MOST_EXPLAINED]],
         "total": len(shown),

@@ -149,6 +149,8 @@ class WatchedJournal:
 
     folder: Path
     threshold: float = 1.0
+    name: str = ""
+    """What it is called on the page; by default the name of its folder."""
     places: JournalPlaces = field(init=False)
     columns: RunColumns = field(init=False)
     runs: ListedRuns = field(init=False)
@@ -165,6 +167,7 @@ class WatchedJournal:
     """Where the setting is by which a run without a record is listed."""
 
     def __post_init__(self) -> None:
+        self.name = self.name or self.folder.name
         self.places, self.columns, self.runs = JournalPlaces(self.folder), RunColumns(self.threshold), ListedRuns(self)
 
     @property

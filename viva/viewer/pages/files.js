@@ -16,7 +16,7 @@ export class Files {
     const { state } = this;
     const found = await ask(`${state.journal}/files`, { id: state.id });
     const { file } = state.query;
-    const rows = found.files.map((each) => el("tr", { "aria-current": each.path === file ? "true" : null }, el("td", {}, chip(TONES[each.change], each.change === "same" ? "as given" : each.change)),
+    const rows = found.files.map((each) => el("tr", { "aria-current": each.path === file && "true" }, el("td", {}, chip(TONES[each.change], each.change === "same" ? "as given" : each.change)),
       el("th", { dir: "auto" }, each.path === null || each.link ? each.name : el("a", { href: here(state, { file: each.path }) }, each.name)),
       figure(each.link ? "link" : each.before ? `${each.before} → ${each.size}` : each.size),
       figure(each.path === null || each.link || each.change === "removed" ? "" : fileLink(state.journal, state.id, each.path, "download"))));

@@ -29,7 +29,7 @@ export class History extends Drawn {
     const field = el("input", { type: "search", value: words, placeholder: "case or agent", "aria-label": "Case or agent" });
     field.addEventListener("change", () => change({ words: field.value }));
     const open = (each) => here(state, { case: each.case, agent: each.agent });
-    const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent ? "true" : null }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
+    const rows = kept.map((each) => el("tr", { "aria-current": each.case === name && each.agent === agent && "true" }, el("th", {}, el("a", { class: "row", href: open(each), dir: "auto" }, each.case), el("small", { dir: "auto" }, each.agent, each.evaluator === "scoring_points" ? "" : ` · ${each.evaluator}`)),
       el("td", {}, this.spark(each)), figure(each.scores), figure(each.change ? chip(TONES[each.direction], each.change) : ""), el("td", { class: "minor" }, each.direction === "single" ? "nothing to compare with" : each.direction), el("td", { class: "n minor" }, each.compared)));
     renew(this.holder, el("form", { class: "filters" }, el("label", { class: "grow" }, "Find", field), el("output", {}, `${counted(found.runs, "run")}${found.excluded ? `, ${found.excluded} without a score` : ""}`)),
       ...absent(found), name === undefined ? "" : await this.runs(name, agent, journals),
@@ -40,7 +40,7 @@ export class History extends Drawn {
   // What was missed, by what went wrong, from journal to journal.
   causes(found) {
     if (!found.length) return "";
-    const rows = found.map((each) => el("tr", {}, el("th", { dir: "auto" }, each.words, el("small", { dir: "auto" }, each.agent)), el("td", {}, this.spark({ points: each.points, direction: each.worse ? "regression" : "" })), figure(each.shares), el("td", {}, chip(each.worse ? "bad" : "good", each.kind)), el("td", { class: "minor" }, each.id)));
+    const rows = found.map((each) => el("tr", {}, el("th", { dir: "auto" }, each.words, " ", el("small", { dir: "auto" }, each.agent)), el("td", {}, this.spark({ points: each.points, direction: each.worse ? "regression" : "" })), figure(each.shares), el("td", {}, chip(each.worse ? "bad" : "good", each.kind)), el("td", { class: "minor" }, each.id)));
     return el("section", { class: "cause-trends" }, el("h2", {}, "Causes of misses"), table("trends", [["What fails"], ["Over time"], ["Of the runs", "n"], [""], ["Cause", "minor"]], rows));
   }
 

@@ -31,7 +31,7 @@ const problem = (words) => {
 };
 
 const report = (error) => {
-  if (!(error instanceof Refused)) console.error(error); // a mistake of the page itself
+  if (!(error instanceof Refused)) console.error(error); // the page's mistake
   problem(error.message);
 };
 
@@ -48,7 +48,7 @@ const drawBar = () => {
   if (journals.size > 1) choice.addEventListener("change", () => go({ journal: Number(choice.value), view: "runs" }));
   if (!list.contains(document.activeElement)) list.replaceChildren(choice);
   renew(byId("views"), ...tabs().map(([name, words]) => el("a", { href: address({ journal: state.journal, view: name }),
-    "aria-current": state.view === name ? "page" : null }, words)));
+    "aria-current": state.view === name && "page" }, words)));
   if (!here) return;
   const ended = here.runs - (here.counts.running || 0);
   const parts = Object.entries(here.counts).map(([name, number]) => chip(name, `${count(number)} ${name}`));

@@ -124,7 +124,7 @@ export class Run {
     const has = (name) => live || Object.keys(data.answers).some((key) => key.startsWith(name + "?"));
     this.tabs = { "": "Conversation", timings: has("timings") && data.count ? "Time and cost" : "", judge: has("asked") && data.asked ? "What the judge was asked" : "", files: has("files") && (data.files.length || data.paper.task) ? `Files${data.files.length ? ` (${data.files.length})` : ""}` : "" };
     const { part = "" } = this.state.query;
-    const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name ? "page" : null,
+    const tabs = el("nav", { class: "tabs", "aria-label": "Parts of the run" }, Object.entries(this.tabs).map(([name, words]) => (words ? el("a", { "aria-current": part === name && "page",
       href: here(this.state, { ...NO_PART, part: name }) }, words) : null)));
     renew(this.head,
       el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: back }, "All runs")),

@@ -57,7 +57,7 @@ def grid_view(journals: Mapping[int, WatchedJournal], where: str, by: Sequence[s
             for name, value in facts.items() if listed.ended else ():
                 if len(values[name]) < MOST_COLUMNS:
                     values[name].setdefault(value)
-            facts[JOURNAL] = journal.folder.name
+            facts[JOURNAL] = journal.name
             key = tuple(facts[name] for name in by)
             if key not in columns and len(columns) == MOST_COLUMNS:
                 left_out += 1

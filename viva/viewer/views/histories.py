@@ -50,7 +50,7 @@ class Histories:
 
 def absent_words(journal: WatchedJournal, error: JournalError) -> str:
     """Return that a journal is not among those that are shown, and why."""
-    return f"{one_line(journal.folder.name, 200)} is left out: {printable(str(error), 1000)}"
+    return f"{one_line(journal.name, 200)} is left out: {printable(str(error), 1000)}"
 
 
 def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str) -> dict[str, Any]:
