@@ -99,7 +99,7 @@ def _rounds() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any]]:
 
 
 @cache
-def _transcripts() -> tuple[msgspec.json.Decoder[Any], *tuple[Callable[..., Any], ...]]:
+def _transcripts() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """Return what reads a transcript without rounds, tools or further data, and what makes dataclasses of its parts."""
     usage: Any = usage_struct()
     metrics = _strict(Metrics, usage_by_model=dict[str, usage], subagents=_NO_DATA)
