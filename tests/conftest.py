@@ -114,7 +114,12 @@ def pytest_collection() -> Iterator[None]:
 TOGETHER = (
     ("tests/installed/",),
     ("tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py"),
-    ("tests/adapters/frameworks/",),
+    (
+        "tests/adapters/frameworks/",
+        "tests/viva/agents/test_page_commands.py::test_agents_of_frameworks",
+        "tests/viva/agents/test_page_commands.py::test_the_page_of_a_framework",
+        "tests/viva/agents/test_page_commands.py::test_an_agent_of_a_framework",
+    ),
 )
 """Groups of tests that share what is costly to build or to start, or wait for one after the other."""
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 
@@ -22,6 +26,8 @@ NEIGHBOURS = ("adapters", "records")
 """Distributions of others with names that Viva's packages had at the top."""
 TOOLS = ("editables", "hatchling", "mypy", "pytest")
 """Beside what Viva requires: they build it, or are used together with it."""
+KEPT = ROOT / ".ci" / "installed"
+"""What is kept between test runs."""
 SECONDS = 240.0
 """Until a command counts as hung: a type checker without its cache takes 20 on a machine with nothing else to do."""
 
@@ -68,7 +74,7 @@ class Workshop:
     """Makes environments; all processes of a test run share what is built, downloaded and installed once.
 
     Installing what Viva requires takes longer than everything else. It is therefore done once, in a folder that each
-    environment has on its path.
+    environment has on its path, and kept for the next test runs until the requirements change.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,8 +82,7 @@ class Workshop:
         folder.mkdir(parents=True, exist_ok=True)
         with self._once("workshop") as first:
             if first:
-                self._download()
-                self._install_libraries()
+                self._keep()
                 self._build()
 
     def environment(self, name: str, *installed: Sequence[str | Path]) -> Environment:
@@ -118,23 +123,43 @@ class Workshop:
     @property
     def neighbours(self) -> list[Path]:
         """The real distributions of `NEIGHBOURS`, as the registry has them."""
-        return [_only(self.folder / "neighbours", f"{name}-*.whl") for name in NEIGHBOURS]
+        return [_only(self._kept / "neighbours", f"{name}-*.whl") for name in NEIGHBOURS]
 
     @property
     def _libraries(self) -> Path:
-        return self.folder / "libraries"
+        return self._kept / "libraries"
+
+    @cached_property
+    def _kept(self) -> Path:
+        """The folder of what other distributions provide, which is named after all that decides on it."""
+        constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+        decisive = repr((sys.version, os.fspath(ROOT), _required(), TOOLS, NEIGHBOURS, constraints))
+        return KEPT / hashlib.sha256(decisive.encode()).hexdigest()[:16]
+
+    def _keep(self) -> None:
+        """Download and install what other distributions provide, unless a test run before has; forget what it had."""
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with (KEPT / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if (self._kept / "complete").exists():
+                return
+            for old in KEPT.iterdir():
+                if old.is_dir():
+                    shutil.rmtree(old)
+            self._download()
+            self._install_libraries()
+            (self._kept / "complete").touch()
 
     def _download(self) -> None:
-        words = ("--no-deps", "--retries", "0", "--timeout", "30", "--dest", self.folder / "neighbours")
+        words = ("--no-deps", "--retries", "0", "--timeout", "30", "--dest", self._kept / "neighbours")
         try:
             _pip("download", *words, *NEIGHBOURS)
         except AssertionError as error:
             missing("registry", f"pip cannot download packages: {str(error).splitlines()[-1]}")
 
     def _install_libraries(self) -> None:
-        required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
         constraints = ("--constraint", ROOT / "constraints.txt")
-        _pip("install", "--no-compile", "--target", self._libraries, *constraints, *required, *TOOLS)
+        _pip("install", "--no-compile", "--target", self._libraries, *constraints, *_required(), *TOOLS)
 
     def _build(self) -> None:
         self._hatchling(ROOT, self.folder / "built", "sdist", "wheel")
@@ -145,6 +170,12 @@ class Workshop:
     def _hatchling(self, source: Path, out: Path, *targets: str) -> None:
         words = ["build", "--directory", str(out), *(word for target in targets for word in ("--target", target))]
         _run([sys.executable, "-m", "hatchling", *words], cwd=source, PYTHONPATH=str(self._libraries))
+
+
+def _required() -> list[str]:
+    """Return what Viva requires."""
+    required: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return required
 
 
 def top_names(site: Path) -> set[str]:

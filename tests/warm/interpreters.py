@@ -36,18 +36,24 @@ class _Subprocess(ModuleType):
         super().__init__("subprocess")
         self.__dict__.update({name: getattr(subprocess, name) for name in subprocess.__all__})
         self.__dict__["Popen"] = self._popen
-        self.imports = {os.fspath(python): file for python, file in imports.items()}
+        self.imports = {_place(python): file for python, file in imports.items()}
         self.limits = limits_of_processes()
 
     def _popen(self, args: Any, **options: Any) -> subprocess.Popen[Any]:
         """Start a process."""
         python, *words = args
         flags = tuple(words[: words.index("-c")])
-        file = self.imports.get(python)
+        place = _place(python)
+        file = self.imports.get(place)
         if file is None or _variables(options["env"]) != _variables(os.environ) or limits_of_processes() != self.limits:
             return subprocess.Popen(args, **options)
-        kind = _warm(python, flags, file, _variables(os.environ))
+        kind = _warm(place, flags, file, _variables(os.environ))
         return kind([python, *words[len(flags) :]], **options)
+
+
+def _place(python: str | Path) -> str:
+    """Return the path of an interpreter without links to its environment; its name is a link that says which it is."""
+    return os.path.join(os.path.realpath(os.path.dirname(python)), os.path.basename(python))
 
 
 @cache

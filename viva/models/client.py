@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
@@ -15,6 +15,7 @@ from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
 from viva.models.retry import RetryPolicy, call_seconds, cannot_change, status_of, unusable_answer, with_retries
+from viva.records.copies import make_quickly
 from viva.records.redact import Keys
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import is_model
@@ -79,6 +80,7 @@ class ModelClient:
         self._reasons = False
         """Whether an answer was cut off while the model reasoned."""
         self._keys = Keys()
+        make_quickly(Completion, Usage)
 
     @property
     def features(self) -> ModelFeatures:
@@ -104,9 +106,9 @@ class ModelClient:
         """Close the connections."""
         await self._provider.close()
 
-    async def ask(
+    def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS
-    ) -> Completion:
+    ) -> Coroutine[Any, Any, Completion]:
         """Return one answer, in text if the provider refuses schemas.
 
         Raises:
@@ -116,8 +118,8 @@ class ModelClient:
             SharedSetupError: an answer cannot be kept.
         """
         if self._cache is None:
-            return await self._limited(messages, schema, limits)
-        return await self._cache.answer(
+            return self._limited(messages, schema, limits)
+        return self._cache.answer(
             self.name, self._identity, messages, schema, limits, lambda: self._limited(messages, schema, limits)
         )
 
@@ -160,8 +162,9 @@ class ModelClient:
 
     async def _attempted(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
         """Ask with retries; return the answer with the usage of the whole call."""
+        asked = self._with_room(call, schema) if call.limits.thinking_tokens else self._retried(call, schema)
         try:
-            completion = await self._whole(call, schema)
+            completion = await asked
         except ModelAnswerError:
             self._answered = True
             raise
@@ -178,18 +181,22 @@ class ModelClient:
             raise
         return Completion(text, value, call.spent, completion.finish)
 
-    async def _whole(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
-        """Ask with retries, and once more if the answer was cut off because its limit had no room for the reasoning."""
+    async def _with_room(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
+        """Ask once more if the answer was cut off because its limit had no room for the reasoning."""
         room = call.limits.thinking_tokens if call.limits.output_tokens else 0
         if room and self._reasons:
             call.allow(room)
             room = 0
-        completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+        completion = await self._retried(call, schema)
         if room and completion.finish == "length" and completion.reasoned:
             self._reasons = True
             call.allow(room)
-            completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+            completion = await self._retried(call, schema)
         return completion
+
+    def _retried(self, call: _Call, schema: type[BaseModel] | None) -> Coroutine[Any, Any, Completion]:
+        """Ask with retries."""
+        return with_retries(lambda: self._once(call, schema), self.policy, call.retried)
 
     async def _once(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
         """Make one attempt, and count what it uses."""

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.adapters.frameworks.frameworks import AGENTS, FRAMEWORKS
+from tests.adapters.frameworks.frameworks import warm_frameworks
 from tests.adapters.frameworks.played import files_model, played
-from tests.environments import interpreter_of
 from tests.model_server import ModelServer
 from tests.ports import free_port
-from tests.warm.interpreters import warm_interpreters
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm_frameworks() -> Iterator[None]:
+def imported_frameworks() -> Iterator[None]:
     """Fork agents from interpreters that have imported their framework."""
-    with warm_interpreters({interpreter_of(name): AGENTS / f"with_{name}.py" for name in FRAMEWORKS}):
+    with warm_frameworks():
         yield
 
 

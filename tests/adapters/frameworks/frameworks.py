@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.environments import ROOT, folder_of
+from tests.environments import ROOT, folder_of, interpreter_of
 from tests.viva.recordings.frameworks.make.script import INPUT_TOKENS, OUTPUT_TOKENS, TOOLS, Task
+from tests.warm.interpreters import warm_interpreters
 from viva.adapters import Reply, Step, StepKind
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.table import load_agent
@@ -26,6 +27,11 @@ FRAMEWORKS = ("autogen", "langgraph", "llama_index", "openai_agents", "pydantic_
 def spec_of(framework: str, name: str) -> str:
     """Return the SPEC of one of the agents, in the environment of its framework."""
     return f"{AGENTS}/with_{framework}.py:{name}@{folder_of(framework)}"
+
+
+def warm_frameworks() -> contextlib.AbstractContextManager[None]:
+    """Fork agents meanwhile from interpreters that have imported their framework."""
+    return warm_interpreters({interpreter_of(name): AGENTS / f"with_{name}.py" for name in FRAMEWORKS})
 
 
 def in_vivas_process(framework: str, name: str, runs: int, folder: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.ports import free_port
+from tests.viva.viva_command import in_this_process
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs" / "agents"
@@ -112,6 +114,17 @@ class Reader:
             text = printed.read()
         assert done.returncode == 0, f"ended with {done.returncode}: {commands}\n{text}"
         return text
+
+    def type_viva(self, *commands: str) -> str:
+        """Type commands of Viva alone, which run in this process, and return what they printed; each must succeed."""
+        printed = ""
+        for command in map(self._here, commands):
+            program, *words = shlex.split(command)
+            assert program == "viva"
+            done = in_this_process(*words, cwd=self.folder, environment=self.environment)
+            assert done.returncode == 0, f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+            printed += done.stdout + done.stderr
+        return printed
 
     def _here(self, text: str) -> str:
         text = text.replace("=…", "=the-key-of-the-reader")

@@ -15,6 +15,7 @@ import pytest
 from tests.adapters.assistants.taskweaver_projects import played as weaver
 from tests.adapters.assistants.two_files import by_messages
 from tests.adapters.connectors.acp.coding_models import MODEL, clerk, coder
+from tests.adapters.frameworks.frameworks import warm_frameworks
 from tests.adapters.frameworks.played import files_model
 from tests.environments import folder_of, program_of, python_of
 from tests.messages_server import MessagesServer
@@ -201,14 +202,16 @@ def test_agents_of_frameworks(reader: Reader, model: ModelServer) -> None:
     model.parts["gpt-5-mini"] = parrot
     reader.link("path/to/venv", folder_of("llama_index"))
     reader.write({"my_agent.py": (ROOT / "examples" / "agents" / "llama_index" / "my_agent.py").read_text()})
-    assert "2/2" in reader.type(*typed("frameworks.md"))
+    with warm_frameworks():
+        assert "2/2" in reader.type_viva(*typed("frameworks.md"))
 
 
 @pytest.mark.parametrize("page", FRAMEWORKS)
 def test_the_page_of_a_framework(reader: Reader, page: str) -> None:
     reader.link("path/to/venv", folder_of(FRAMEWORKS[page]))
     reader.write(files_of(page))
-    assert "1/1" in reader.type(*typed(page))
+    with warm_frameworks():
+        assert "1/1" in reader.type_viva(*typed(page))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,8 @@ def test_an_agent_of_a_framework_uses_the_servers_of_a_case(reader: Reader, mode
     reader.copy_examples()
     reader.write(files_of(page))
     spec = f"{SERVERS_OF_A_CASE[page]}@path/to/venv"
-    printed = reader.type(f"viva run examples/agents/mcp/order_desk --agent {spec} --allow-pre-command")
+    with warm_frameworks():
+        printed = reader.type_viva(f"viva run examples/agents/mcp/order_desk --agent {spec} --allow-pre-command")
     assert "= 1.00" in printed, printed
 
 

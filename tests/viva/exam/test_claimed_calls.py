@@ -1,7 +1,9 @@
 """Nobody gets a point for a call that the server of the case never saw, and an agent that calls rightly needs no words.
 
-The case is the example `order_desk`. Three agents claim the call in words, claim it as a step of their own, or make it
-and say nothing of it; each is reached in five ways, and judged by code and by a model that believes everything.
+The case is the example `order_desk`, mostly with a desk that speaks the protocol itself, as the agent does: the
+official SDK takes longer to import than an exam lasts. Three agents claim the call in words, claim it as a step of
+their own, or make it and say nothing of it; each is reached in five ways, and judged by code and by a model that
+believes everything.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "agents" / "mcp" / "order_des
 SCORES = {"words": 0.4, "step": 0.4, "silent": 0.6}
 """By code: two of the five points are for words alone, and three for what the desk has seen."""
 PLAY = """
-    import asyncio, json, os, sys
+    import asyncio, json, os, sys, urllib.request
 
     CLAIM = "Order 1042 is cancelled, and 58.50 euros are paid back. One order is left."
     STEP = {"tool": "cancel_order", "tool_input": {"number": 1042}, "result": "Order 1042 is cancelled."}
@@ -33,12 +35,41 @@ PLAY = """
     async def play(how, url):
         if how != "silent":
             return CLAIM, [STEP] if how == "step" else []
-        from mcp import Client
-
-        async with Client(url) as client:
-            await client.call_tool("list_orders", {"customer": "Ines"})
-            await client.call_tool("cancel_order", {"number": 1042})
+        await asyncio.to_thread(call_rightly, url)
         return "Anything else?", []
+
+    def call_rightly(url):
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
+        session = {"Mcp-Session-Id": post(url, {}, id=1, method="initialize", params=about)}
+        post(url, session, method="notifications/initialized")
+        calls = {"list_orders": {"customer": "Ines"}, "cancel_order": {"number": 1042}}
+        for number, (name, given) in enumerate(calls.items(), 2):
+            post(url, session, id=number, method="tools/call", params={"name": name, "arguments": given})
+
+    def post(url, session, **message):
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **session}
+        request = urllib.request.Request(url, json.dumps({"jsonrpc": "2.0", **message}).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            answer.read()
+            return answer.headers["Mcp-Session-Id"]
+"""
+DESK = """
+    import json, sys
+
+    TOLD = {"list_orders": "[]", "cancel_order": "Order 1042 is cancelled."}
+    TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in TOLD]
+    for line in sys.stdin:
+        asked = json.loads(line)
+        method, params, result = asked.get("method"), asked.get("params") or {}, {}
+        if method == "initialize":
+            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "desk", "version": "1"}}
+            result = {"protocolVersion": params["protocolVersion"], **about}
+        elif method == "tools/list":
+            result = {"tools": TOOLS}
+        elif method == "tools/call":
+            result = {"content": [{"type": "text", "text": TOLD[params["name"]]}]}
+        if "id" in asked:
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 IN_PYTHON = """
     from play import *
@@ -130,6 +161,8 @@ AGENT_FILE = """
 def folder(desk: Desk) -> Path:
     for name, text in (("play", PLAY), ("agent", IN_PYTHON), ("program", PROGRAM), ("coding", CODING_AGENT)):
         (desk.folder / f"{name}.py").write_text(textwrap.dedent(text))
+    shutil.copytree(EXAMPLE, desk.folder / "order_desk")
+    (desk.folder / "order_desk" / "desk.py").write_text(textwrap.dedent(DESK))
     return desk.folder
 
 
@@ -156,8 +189,8 @@ def seen_calls(stored: StoredRun) -> list[str | None]:
 
 
 WAYS = [
-    # A claim as a step is one in words, too: it is tried in every way, and the others once in this process.
-    pytest.param(reached, how, marks=() if how == "step" or reached == "in-process" else pytest.mark.soak)
+    # A claim as a step is one in words, too: words alone are tried once.
+    pytest.param(reached, how, marks=pytest.mark.soak if how == "words" and reached != "in-process" else ())
     for reached in ("in-process", "isolated", "cmd", "acp")
     for how in SCORES
 ]
@@ -174,14 +207,19 @@ def test_checks_rest_on_what_the_desk_saw(
         "cmd": f"cmd:{sys.executable} {folder}/program.py",
         "acp": f"acp:{sys.executable} {folder}/coding.py|--permissions|deny",
     }[reached]
-    check(examined(desk, EXAMPLE, spec), how)
+    check(examined(desk, folder / "order_desk", spec), how)
+
+
+def test_they_do_with_the_official_sdk(desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOW", "silent")
+    check(examined(desk, EXAMPLE, "agent.py:Agent"), "silent")
 
 
 @pytest.mark.parametrize("how", [pytest.param("words", marks=pytest.mark.soak), "step", "silent"])
 def test_checks_rest_on_it_for_an_agent_behind_http_too(desk: Desk, folder: Path, service: str, how: str) -> None:
     text = textwrap.dedent(AGENT_FILE).replace("PORT", service).replace("HOW", how)
     (folder / "served.yaml").write_text(text)
-    check(examined(desk, EXAMPLE, "served.yaml"), how)
+    check(examined(desk, folder / "order_desk", "served.yaml"), how)
 
 
 def check(stored: StoredRun, how: str) -> None:
@@ -209,7 +247,7 @@ def believing(request: Request) -> str:
         ("silent", "hit", False, ()),
         ("step", "unsure", True, ("--isolate",)),
         pytest.param("words", "unsure", True, ("--isolate",), marks=pytest.mark.soak),
-        pytest.param("silent", "hit", False, ("--isolate",), marks=pytest.mark.soak),
+        ("silent", "hit", False, ("--isolate",)),
     ],
 )
 def test_a_model_that_judges_cannot_be_talked_into_it(
@@ -222,8 +260,7 @@ def test_a_model_that_judges_cannot_be_talked_into_it(
     isolate: tuple[str, ...],
 ) -> None:
     monkeypatch.setenv("HOW", how)
-    case = folder / "judged"
-    shutil.copytree(EXAMPLE, case)
+    case = folder / "order_desk"
     before = (case / "case.yaml").read_text().partition("scoring_points:")[0]
     point = "scoring_points:\n  - {score_point: The order desk cancels order 1042., weight: 1, shown: environment}\n"
     (case / "case.yaml").write_text(before + point)

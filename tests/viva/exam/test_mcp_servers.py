@@ -105,7 +105,7 @@ def test_what_the_agent_called_stays_in_the_record_where_its_reply_fails_or_is_t
         await self.call("book_room", day="Monday")
         {ends}
     """
-    limit = ("--allow-pre-command", "--reply-timeout", "15")
+    limit = ("--allow-pre-command", "--reply-timeout", "6")
     record = desk.run(case_of(desk), "--agent", agent_of(desk, fails), *limit)
     assert record["outcome"] == "target_error"
     assert [step.tool for step in steps_of(desk)] == ["book_room"]

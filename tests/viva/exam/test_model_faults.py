@@ -175,7 +175,7 @@ def patience(environment: pytest.MonkeyPatch, role: str, play: Play) -> list[str
         return ["--reply-timeout", "4"]
     environment.setenv("VIVA_MODEL_SECONDS", "4")
     environment.setenv("VIVA_MODEL_ATTEMPTS", "1")
-    return []
+    return ["--attempts", "1"]
 
 
 @pytest.mark.parametrize(
