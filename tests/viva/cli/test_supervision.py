@@ -185,10 +185,18 @@ STARTING = [
     "viva.suites.suite",
     "viva.sandbox.connection",
 ]
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AT_THE_START = [
+    # Each moment, and each signal at one of them; all signals at all moments are half a second each.
+    pytest.param(
+        module, how, marks=[pytest.mark.soak] * (how != signal.SIGTERM and module != "viva.cli.commands.suite")
+    )
+    for module in STARTING
+    for how in SIGNALS
+]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("module", STARTING)
+@pytest.mark.parametrize(("module", "how"), AT_THE_START)
 def test_a_signal_at_any_moment_of_the_start_is_130_or_the_signal_itself(
     desk: Desk, module: str, how: signal.Signals
 ) -> None:
