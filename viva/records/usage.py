@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript, Usage
-
-
-def summed_by_role(usages: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
-    """Return the sum of the usage of each role, in the order in which the roles first occur."""
-    total: dict[str, Usage] = {}
-    for usage in usages:
-        for role, used in usage.items():
-            total[role] = total.get(role, NO_USAGE) + used
-    return total
 
 
 def with_usage(transcript: Transcript) -> Transcript:

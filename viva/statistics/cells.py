@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Iterable
 
 from viva.records.run_record import Outcome, RunRecord
-from viva.records.transcript import Usage
 from viva.statistics.scores import passes, primary_evaluator, score_of, why_excluded
 from viva.statistics.usage_sum import UsageSum
 
@@ -71,10 +70,12 @@ class Cell:
         self.rounds += record.rounds
         self.cached_answers += record.cached_answers
 
-    @property
-    def usage(self) -> dict[str, Usage]:
-        """Return the usage of all runs by role."""
-        return {role: found.total() for role, found in self._usage.items()}
+    def add_usage_to(self, sums: dict[str, UsageSum]) -> None:
+        """Add the usage of all runs to sums by role."""
+        for role, found in self._usage.items():
+            if role not in sums:
+                sums[role] = UsageSum()
+            sums[role].join(found)
 
     def passed(self, threshold: float) -> int:
         """Count the runs that pass, of those that count."""

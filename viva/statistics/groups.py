@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.usage import summed_by_role
 from viva.statistics.cells import Cell
 from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import Interval, mean_interval, wilson
 from viva.statistics.pass_k import mean_pass_k
+from viva.statistics.usage_sum import UsageSum
 
 Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy", "setting"]
 """What runs are put together by: `case` and `cell` are of one case; `agent`, `tag`, `cell`, `persona` and `strategy` of
@@ -191,9 +191,11 @@ def _intervals(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, An
 def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
     """Money, tokens, time, rounds and ways to stop, over all runs."""
     stops: Counter[str] = Counter()
+    sums: dict[str, UsageSum] = {}
     for cell in cells:
         stops.update(cell.stops)
-    usage = summed_by_role(cell.usage for cell in cells)
+        cell.add_usage_to(sums)
+    usage = {role: found.total() for role, found in sums.items()}
     runs = stops.total()
     spent = sum(usage.values(), NO_USAGE)
     cost, tokens = spent.known_cost, spent.known_tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viva.records.transcript import Usage
+from viva.records.transcript import MOST_DOLLARS, MOST_TOKENS, Usage
 
 
 class UsageSum:
@@ -27,16 +27,28 @@ class UsageSum:
         self._cost = None if self._cost is None or used.cost is None else self._cost + used.cost
         self._reported = self._reported and used.reported
 
+    def join(self, other: UsageSum) -> None:
+        """Add another sum."""
+        self._input += other._input
+        self._output += other._output
+        self._cached += other._cached
+        self._reasoning += other._reasoning
+        self._calls += other._calls
+        self._retries += other._retries
+        self._written += other._written
+        self._cost = None if self._cost is None or other._cost is None else self._cost + other._cost
+        self._reported = self._reported and other._reported
+
     def total(self) -> Usage:
-        """Return the sum."""
+        """Return the sum; one beyond the maximum of `Usage` is the maximum."""
         return Usage(
-            self._input,
-            self._output,
-            self._cached,
-            self._reasoning,
-            self._calls,
-            self._retries,
-            self._cost,
-            cache_write_tokens=self._written,
+            min(self._input, MOST_TOKENS),
+            min(self._output, MOST_TOKENS),
+            min(self._cached, MOST_TOKENS),
+            min(self._reasoning, MOST_TOKENS),
+            min(self._calls, MOST_TOKENS),
+            min(self._retries, MOST_TOKENS),
+            None if self._cost is None else min(self._cost, MOST_DOLLARS),
+            cache_write_tokens=min(self._written, MOST_TOKENS),
             reported=self._reported,
         )
