@@ -36,6 +36,7 @@ _MOVED = (
     ("adapters.chat_messages", "viva.recordings.chat_messages"),
     ("adapters.*", "viva.records.*"),
     ("harness.cli", "viva.cli.main"),
+    ("harness.commands.trace_*", "viva.cli.tracing.*"),
     ("harness.commands.*", "viva.cli.*"),
     ("harness.commands*", "viva.cli.commands*"),
     ("harness.plugin*", "viva.pytest_plugin*"),

@@ -79,13 +79,17 @@ class Spawned:
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            # Somebody has to see its end, or it stays as a zombie.
-            threading.Thread(target=self.process.wait, name="agent-end", daemon=True).start()
+            see_end(self.process)
 
     def end(self) -> None:
         """Close the connections, and wait a while until the supervisor is gone."""
         self.close()
         self.wait()
+
+
+def see_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a process on a thread: if nobody sees its end, it stays as a zombie."""
+    threading.Thread(target=process.wait, name="agent-end", daemon=True).start()
 
 
 class Spawning:

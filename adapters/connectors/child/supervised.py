@@ -17,7 +17,7 @@ import time
 from typing import Any, Self
 
 from viva.adapters.connectors.child.leftovers import sweep
-from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, Spawning, spawn, starting
+from viva.adapters.connectors.child.spawn import ProgramStart, Spawned, Spawning, see_end, spawn, starting
 from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.supervisor import SPARE_RUNS
 from viva.adapters.machine import MORE_THREADS
@@ -114,12 +114,17 @@ class SupervisedProcess:
             asyncio.CancelledError: the processes are being killed, but may still exist.
         """
         try:
-            with contextlib.suppress(OSError):
-                self._control.shutdown(socket.SHUT_WR)  # the supervisor ends the agent, and still reports
-            await asyncio.wait((self._gone,), timeout=KILL_SECONDS)
-        finally:
-            self.abandon()
-        await self._reap()
+            try:
+                with contextlib.suppress(OSError):
+                    self._control.shutdown(socket.SHUT_WR)  # the supervisor ends the agent, and still reports
+                await asyncio.wait((self._gone,), timeout=KILL_SECONDS)
+            finally:
+                self.abandon()
+            await self._reap()
+        except asyncio.CancelledError:
+            if self._process is not None and self._process.poll() is None:
+                see_end(self._process)
+            raise
         left = self._notices.get("left")
         if left is None:  # the supervisor died before it was done, perhaps killed by the agent
             left = await asyncio.to_thread(sweep, self._mark)
