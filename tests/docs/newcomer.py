@@ -25,6 +25,16 @@ BEGINNINGS = {
     "data leak test": "Attack my agent: does it leak data when pushed",
     "grade existing conversations": "Score or grade existing conversations, old chat logs, transcripts from production",
     "multiple judges vote": "Have several or multiple judges vote",
+    "stop early when one agent is clearly better": "Stop as soon as the result is certain",
+    "test an agent written in Go or Rust": "Connect an agent in another language",
+    "evaluate OpenTelemetry traces without running the agent": "Grade traces from LangSmith",
+    "which message did the conversation go wrong": "Find the message where a conversation went wrong",
+    "human labels agreement with the judge": "Know whether the judge is wrong",
+    "use a local model instead of OpenAI": "Use a local model",
+    "maximum cost": "Limit what a suite costs",
+    "difficult user": "Simulate a user or customer with a persona",
+    "block merge": "Fail the build or pull request if the quality drops",
+    "how do I compare two prompts?": "Compare two models, prompts",
     "judge prompt": "See the judge's prompt: view what exactly the judge was asked and answered",
 }
 """Query, and how the heading on the page "How do I …?" begins."""

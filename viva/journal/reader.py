@@ -16,7 +16,7 @@ from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.copies import changed
-from viva.records.quick.readers import read_round, read_whole_setting
+from viva.records.quick.readers import read_round, read_transcript, read_whole_setting
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
@@ -252,7 +252,11 @@ def _decoded_text(name: str, kind: type[object], text: str | bytes) -> object:
     return decode_json(kind, text) if found is None else found
 
 
-_QUICKLY: dict[str, Callable[[str | bytes], object]] = {"round": read_round, "setting": read_whole_setting}
+_QUICKLY: dict[str, Callable[[str | bytes], object]] = {
+    "round": read_round,
+    "setting": read_whole_setting,
+    "transcript": read_transcript,
+}
 
 
 def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:

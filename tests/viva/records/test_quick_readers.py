@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.records.codec import decode_json, encode
-from viva.records.quick.readers import read_record_facts, read_round, read_whole_setting
+from viva.records.quick.readers import read_record_facts, read_round, read_transcript, read_whole_setting
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
-from viva.records.transcript import IN_PLACE_OF_A_REPLY, Round, Step, Usage
+from viva.records.transcript import (
+    IN_PLACE_OF_A_REPLY,
+    GivenTurn,
+    Metrics,
+    Round,
+    Step,
+    StopReason,
+    SubAgentShare,
+    Transcript,
+    Usage,
+)
 
 TEXTS = st.text(max_size=9)
 SECONDS = st.floats(0, 1e9)
@@ -33,6 +43,33 @@ SETTINGS = st.builds(
     workspace=st.none() | TEXTS,
     trial=st.none() | st.integers(0, 9),
     evaluators=st.just(("a", "b")),
+)
+
+
+COUNTS = st.dictionaries(TEXTS, st.integers(0, 9), max_size=2)
+USAGES = st.dictionaries(
+    TEXTS,
+    st.builds(
+        Usage,
+        st.integers(0, 9),
+        calls=st.integers(0, 9),
+        cost=st.none() | SECONDS.map(lambda cost: cost / 1e9),
+        reported=st.booleans(),
+    ),
+    max_size=2,
+)
+TRANSCRIPTS = st.builds(
+    Transcript,
+    source=TEXTS,
+    system=st.none() | TEXTS,
+    images=st.lists(TEXTS, max_size=2).map(tuple),
+    participants=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    stop=st.none() | st.sampled_from(list(StopReason)),
+    notes=st.lists(TEXTS, max_size=2).map(tuple),
+    usage=USAGES,
+    metrics=st.none() | st.builds(Metrics, usage_by_model=USAGES, tool_calls=COUNTS, never_completed=st.integers(0, 9)),
+    success=st.none() | st.booleans(),
+    round_count=st.none() | st.integers(0, 10**12),
 )
 
 
@@ -75,6 +112,44 @@ def test_a_setting_is_what_the_codec_reads(setting: Setting) -> None:
 )
 def test_an_odd_round_is_left_to_the_codec(odd: bytes) -> None:
     assert read_round(odd) is None
+
+
+@given(TRANSCRIPTS)
+def test_a_transcript_is_what_the_codec_reads(transcript: Transcript) -> None:
+    line = encode(transcript)
+    found = read_transcript(line)
+    assert found == read_transcript(line.decode()) == decode_json(Transcript, line) == transcript
+    assert type(found) is Transcript
+    assert found.metrics is None or type(found.metrics) is Metrics
+    assert {type(used) for used in found.usage.values()} <= {Usage}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        encode(Transcript((Round(1, "?", "a"),))),
+        encode(Transcript(tools=({"name": "search"},))),
+        encode(Transcript(given=(GivenTurn("user", "Hi"),))),
+        encode(Transcript(attributes={"further": 1})),
+        encode(Transcript(metrics=Metrics(subagents={"one": SubAgentShare(started=1)}))),
+        b'{"usage":{"target":{"input_tokens":-1}}}',
+        b'{"usage":{"target":{"cost":1e300}}}',
+        b'{"usage":{"target":{"calls":1e300}}}',
+        b'{"round_count":"1"}',
+        b'{"notes":null}',
+        b'{"of a newer version":1}',
+        b"[]",
+    ],
+)
+def test_an_odd_transcript_is_left_to_the_codec(odd: bytes) -> None:
+    assert read_transcript(odd) is None
+
+
+def test_a_transcript_has_the_stop_reason_that_the_codec_reads() -> None:
+    for stop in ("finished", "cancelled", "of a newer version"):
+        line = f'{{"stop":"{stop}"}}'
+        quick = read_transcript(line)
+        assert quick is None or quick == decode_json(Transcript, line)
 
 
 @pytest.mark.parametrize("odd", [b'{"case":1}', b'{"trial":"1"}', b'{"newer":1}', b"null", b'{"case":"\xff"}'])

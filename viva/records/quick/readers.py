@@ -1,4 +1,4 @@
-"""Reads settings, rounds and facts of stored conversations by native code, and makes dataclasses of what it read.
+"""Reads the lines of stored conversations by native code, and makes dataclasses of what it read.
 
 msgspec makes a struct, of which these are copies, in a fraction of the time in which pydantic makes a frozen
 dataclass. What is not of the strictest form is left to `codec`.
@@ -7,17 +7,17 @@ dataclass. What is not of the strictest form is left to `codec`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
 from viva.records.copies import copier_from
-from viva.records.quick.records import read_setting
+from viva.records.quick.records import read_setting, usage_struct
 from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
-from viva.records.transcript import IN_PLACE_OF_A_REPLY, NO_USAGE, Round
+from viva.records.transcript import IN_PLACE_OF_A_REPLY, NO_USAGE, Metrics, Round, Transcript, Usage
 
 
 def read_round(text: str | bytes) -> Round | None:
@@ -31,6 +31,20 @@ def read_round(text: str | bytes) -> Round | None:
         return None
     round_: Round = copy(read, NO_USAGE, NO_USAGE)
     return round_
+
+
+def read_transcript(text: str | bytes) -> Transcript | None:
+    """Return the transcript in some JSON, as `codec.decode_json` does; None if it has to be read by `codec`."""
+    decoder, copy, copy_metrics, copy_usage = _transcripts()
+    try:
+        read = decoder.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    usage, metrics = {role: copy_usage(used) for role, used in read.usage.items()}, read.metrics
+    if metrics is not None:
+        metrics = copy_metrics(metrics, {model: copy_usage(used) for model, used in metrics.usage_by_model.items()})
+    transcript: Transcript = copy(read, usage, metrics)
+    return transcript
 
 
 @lru_cache(maxsize=4)
@@ -80,23 +94,55 @@ _FACTS = frozenset({"subject", "outcome", "trial", "agent_version", "tags"})
 @cache
 def _rounds() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any]]:
     """Return what reads a round without steps, usage or further data, and what makes the dataclass of it."""
-    hints = get_type_hints(Round)
-    fields: list[Any] = []
-    for field in dataclasses.fields(Round):
-        if field.name in ("usage", "examiner_usage", "steps"):
-            continue
-        if field.name == "attributes":
-            fields.append(("attributes", _NO_DATA, msgspec.field(default_factory=dict)))
-        elif field.default is dataclasses.MISSING:
-            fields.append((field.name, hints[field.name]))
-        else:
-            fields.append((field.name, hints[field.name], field.default))
-    # Unknown fields are refused: `codec` knows more.
-    struct = define("Round", fields, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True)
+    struct = _strict(Round, ("usage", "examiner_usage", "steps"), attributes=_NO_DATA)
     return msgspec.json.Decoder(struct), copier_from(Round, steps=(), given=("usage", "examiner_usage"))
 
 
+@cache
+def _transcripts() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """Return what reads a transcript without rounds, tools or further data, and what makes dataclasses of its parts."""
+    usage: Any = usage_struct()
+    metrics = _strict(Metrics, usage_by_model=dict[str, usage], subagents=_NO_DATA)
+    struct = _strict(
+        Transcript,
+        rounds=_NO_ITEMS,
+        tools=_NO_ITEMS,
+        given=_NO_ITEMS,
+        attributes=_NO_DATA,
+        usage=dict[str, usage],
+        metrics=metrics | None,
+    )
+    makers = (
+        copier_from(Transcript, ("usage", "metrics")),
+        copier_from(Metrics, ("usage_by_model",)),
+        copier_from(Usage),
+    )
+    return msgspec.json.Decoder(struct), *makers
+
+
+def _strict(kind: type, left_out: Sequence[str] = (), **types: Any) -> type[msgspec.Struct]:
+    """Make the struct of a dataclass without some of its fields; unknown ones are refused, because `codec` knows more.
+
+    Args:
+        kind: The dataclass.
+        left_out: Fields that the JSON must not have.
+        types: The types of fields that are read in another way.
+    """
+    hints = get_type_hints(kind)
+    fields: list[Any] = []
+    for field in dataclasses.fields(kind):
+        named = (field.name, types.get(field.name, hints[field.name]))
+        if field.name in left_out:
+            continue
+        if field.default_factory is not dataclasses.MISSING:
+            fields.append((*named, msgspec.field(default_factory=field.default_factory)))
+        else:
+            fields.append(named if field.default is dataclasses.MISSING else (*named, field.default))
+    return define(kind.__name__, fields, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True)
+
+
 _NO_DATA = Annotated[dict[str, str], msgspec.Meta(max_length=0)]
+_NO_ITEMS = Annotated[tuple[str, ...], msgspec.Meta(max_length=0)]
 
 
 @cache

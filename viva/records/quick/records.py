@@ -97,8 +97,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Any]:
-    counts = {field.name: _Count for field in dataclasses.fields(Usage) if field.type == "int"}
-    usage = _struct(Usage, **counts, cost=_Cost | None)
+    usage = usage_struct()
     share = _struct(SubAgentShare, usage=usage)
     metrics = _struct(Metrics, usage_by_model=dict[str, usage], subagents=dict[str, share])  # type: ignore[valid-type]
     verdict = _struct(
@@ -116,6 +115,13 @@ def _decoder() -> msgspec.json.Decoder[Any]:
         setting=_setting_struct(),
     )
     return msgspec.json.Decoder(record)
+
+
+@cache
+def usage_struct() -> type[msgspec.Struct]:
+    """Return the struct of `Usage`, which has only values that `Usage` keeps as they are."""
+    counts = {field.name: _Count for field in dataclasses.fields(Usage) if field.type == "int"}
+    return _struct(Usage, **counts, cost=_Cost | None)
 
 
 @cache
