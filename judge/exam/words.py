@@ -43,8 +43,8 @@ _seen: dict[str, _Part] = {}
 """Parts of texts that were split before, without those below: most words are seen often."""
 _token_of: dict[str, str | None] = {}
 """The token of each part that consists of one, which is a word."""
-_stem_of: dict[str, str | None] = {}
-"""Its stem; empty if it says nothing about the text."""
+_stem_of: dict[str | None, str] = {}
+"""The stem of each such token; empty if it says nothing about the text."""
 _NO_STEMS = frozenset((None, ""))
 
 
@@ -67,7 +67,8 @@ def words_of(text: str) -> Words:
         lower = _UNSPACED.sub(r" \g<0> ", lower.replace("\u2019", "'"))  # numbers and names stand between the signs
     words = lower.split()
     # Each step is a loop in C, because every message of every exam is taken apart here.
-    tokens, stems = set(map(_token_of.get, words)), set(map(_stem_of.get, words))
+    tokens = set(map(_token_of.get, words))
+    stems = set(map(_stem_of.get, tokens))
     specifics: set[str] = set()
     if None in tokens:
         for word in filterfalse(_token_of.__contains__, words):
@@ -132,7 +133,7 @@ def _taken_apart(word: str) -> _Part:
     if plain.isalpha() and plain.isascii():  # nearly all words; what follows takes five times as long
         short = _stem_of_word(plain)
         if len(word) <= _LONGEST_REMEMBERED:
-            _token_of[word], _stem_of[word] = plain, short
+            _stem_of[plain], _token_of[word] = short, plain
         return _Part((plain,), (short,), ())
     part = _parts_of(word)
     if len(word) <= _LONGEST_REMEMBERED:

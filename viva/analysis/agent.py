@@ -18,13 +18,11 @@ from viva.analysis.options import (
     default_instruction,
     default_persona,
 )
-from viva.analysis.runners import Configure, ModelRunner, session_runner, usage_of
+from viva.analysis.runners import Configure, ModelRunner, open_model, session_runner, usage_of
 from viva.analysis.sources import Material, Runs, gather
 from viva.errors import ModelError, SetupError
-from viva.models.prices import parse_prices
 from viva.models.prompts import digest as prompt_digest
 from viva.models.prompts import render
-from viva.models.roles import parse_role_limits
 from viva.records.text import storable
 
 _TOO_LONG = re.compile(r"context|too (?:long|large|many tokens)|maximum.{0,40}(?:tokens|length)|413", re.IGNORECASE)
@@ -104,21 +102,8 @@ class EvalAgent:
 
         if self.options.runner is not None:
             return self.options.runner, nothing
-        if self.options.model is None:
-            raise SetupError(
-                "an analysis requires a model: --model openai:NAME with OPENAI_API_KEY in the environment, or "
-                "--model FILE with an AutoGen component."
-            )
-        from viva.models.factory import make_model
-
-        model = make_model(self.options.model, prices=parse_prices(self.options.prices))
-        try:
-            await model.look()
-        except SetupError:
-            await model.close()
-            raise
-        limits = parse_role_limits(self.options.max_output_tokens, self.options.model_seconds)
-        return ModelRunner(limits.limited(model, "analyst")), model.close
+        model, close = await open_model(self.options)
+        return ModelRunner(model), close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:
         """Ask until an answer is usable, with as much data as the model accepts."""

@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from viva.analysis.cause_namer import NamedCauses
 from viva.analysis.findings import EvalAnalysis
 from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.records.wording import counted, usage_words
 from viva.reports.markdown.text import inert
+from viva.statistics.causes.cause import CauseName
+from viva.statistics.causes.names import MOST_NAME, MOST_SENTENCE
 
 PARAGRAPH = 4_000
 """Characters of one paragraph."""
@@ -53,6 +56,24 @@ def as_markdown(analysis: EvalAnalysis) -> str:
 def as_text(analysis: EvalAnalysis) -> str:
     """Write the analysis for a terminal, without control characters."""
     return "\n".join(_lines(analysis)) + "\n"
+
+
+def name_line(name: CauseName) -> str:
+    """Return a new name of a cause for a terminal, without control characters."""
+    return f"{one_line(name.cause, 8)}: “{one_line(name.name, MOST_NAME)}”. {one_line(name.reason, MOST_SENTENCE)}"
+
+
+def names_text(names: NamedCauses) -> str:
+    """Say for a terminal which causes were named, and what it cost."""
+    lines = [f"{one_line(each.cause, 8)}: not named: {one_line(each.reason, 600)}" for each in names.unnamed]
+    parts = [f"named {counted(len(names.named), 'cause')}"]
+    if names.unnamed:
+        parts.append(f"not named {len(names.unnamed)}")
+    if names.known:
+        parts.append(f"had a name {names.known}")
+    cost = usage_words(names.usage) if names.named or names.unnamed else "no model was asked"
+    stored = ", ".join(one_line(each, 300) for each in names.stored)
+    return "\n".join((*lines, f"{', '.join(parts)}; {cost}", f"stored in {stored}")) + "\n"
 
 
 _PLAIN = re.compile(r"[\w./#:~+-]{1,300}", re.ASCII)

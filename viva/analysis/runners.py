@@ -8,10 +8,12 @@ from typing import Any
 
 from viva.adapters.calls import describe
 from viva.analysis.findings import UnusableAnswer
-from viva.analysis.options import EvalAnalysisRequest, EvalAnalysisRunner
+from viva.analysis.options import EvalAgentOptions, EvalAnalysisRequest, EvalAnalysisRunner
 from viva.errors import ModelAnswerError, ModelError, SetupError
 from viva.models.metered_model import MeteredModel
 from viva.models.model import CallLimits, Model, ModelMessage
+from viva.models.prices import parse_prices
+from viva.models.roles import parse_role_limits
 from viva.records.text import one_line
 from viva.records.transcript import UNREPORTED, Usage
 
@@ -47,6 +49,35 @@ class ModelRunner:
             return (await self._model.ask(messages, limits=CallLimits(seconds=request.seconds))).text
         except ModelAnswerError as error:
             raise UnusableAnswer(str(error)) from error
+
+
+async def open_model(
+    options: EvalAgentOptions, what: str = "an analysis"
+) -> tuple[Model, Callable[[], Awaitable[None]]]:
+    """Make the model of an analyst with its limits, and check that it can be used; the second closes it.
+
+    Args:
+        options: The model, its prices and limits.
+        what: What it is for, as an error says it.
+
+    Raises:
+        SetupError: there is no model, or it cannot be used.
+    """
+    if options.model is None:
+        raise SetupError(
+            f"{what} requires a model: --model openai:NAME with OPENAI_API_KEY in the environment, or "
+            "--model FILE with an AutoGen component."
+        )
+    from viva.models.factory import make_model
+
+    model = make_model(options.model, prices=parse_prices(options.prices))
+    try:
+        await model.look()
+    except SetupError:
+        await model.close()
+        raise
+    limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
+    return limits.limited(model, "analyst"), model.close
 
 
 def session_runner(client: Any, configure: Configure | None = None) -> EvalAnalysisRunner:

@@ -85,7 +85,8 @@ class ModelClient:
     @property
     def features(self) -> ModelFeatures:
         """Return what the model accepts, as far as that is known by now."""
-        return replace(self._provider.features, structured=self._structured)
+        features = self._provider.features
+        return features if features.structured == self._structured else replace(features, structured=self._structured)
 
     def cost(self, input_tokens: int, output_tokens: int, cached: int = 0) -> float | None:
         """Return US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
@@ -220,6 +221,8 @@ class ModelClient:
         cost: float | None = 0.0
         if used.calls:
             cost = self.cost(used.input_tokens, used.output_tokens, used.cached_tokens) if used.reported else None
+        if cost == used.cost:
+            return used  # most models of one's own servers have no price
         return Usage(
             used.input_tokens,
             used.output_tokens,

@@ -17,6 +17,7 @@ from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
 from viva.judge.calibration.label_files import HumanLabel
 from viva.records.run_record import RunRecord
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.corrected.truths import Truths, truths_about
 from viva.statistics.summary import Figures, summarize
 
@@ -147,7 +148,12 @@ class Journals:
             JournalError: a journal does not exist.
         """
         records = (self.grouped(entry) for entry in self.quick_entries())
-        return summarize(records, self.threshold, absent=self.absent(), truths=self.truths)
+        figures = summarize(records, self.threshold, absent=self.absent(), truths=self.truths)
+        return self.names().in_figures(figures)
+
+    def names(self) -> CauseNames:
+        """Read the names of causes that are stored beside the journals."""
+        return CauseNames(folder for folder, _ in self.locations)
 
     def grouped(self, entry: Entry) -> RunRecord:
         """Return the record of a run for statistics, with a tag for each value that `by` asks for."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from viva.journal.run_index import read_records
 from viva.records.text import one_line
-from viva.reports.console.whys import left_out_words, points_words
+from viva.reports.console.whys import left_out_words, name_words, points_words
 from viva.reports.number_words import interval, percent
 from viva.statistics.causes.cause import Cause
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.groups import Group
 from viva.statistics.summary import summarize
 from viva.viewer.watched import WatchedJournal
@@ -47,6 +48,7 @@ class Overviews:
 
 def _figures(journal: WatchedJournal) -> dict[str, Any]:
     figures = summarize(read_records(journal.folder, quick=True), journal.threshold)
+    figures = CauseNames([journal.folder]).in_figures(figures)
     misses = [_miss(each) for each in figures.misses[:MOST_MISSES]]
     return {
         "agents": [_agent(group) for group in figures.agents],
@@ -59,7 +61,7 @@ def _figures(journal: WatchedJournal) -> dict[str, Any]:
 def _miss(group: Cause) -> dict[str, Any]:
     return {
         "id": group.id,
-        "what": points_words(group, 400),
+        "what": name_words(group) + points_words(group, 400),
         "label": one_line(group.label, 30),
         "reason": one_line(group.reason, 400),
         "runs": group.runs,

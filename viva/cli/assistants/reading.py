@@ -20,7 +20,7 @@ from viva.records.run_record import RunRecord
 from viva.records.text import counted, exact_line, one_line
 from viva.records.wording import score_line
 from viva.reports.console.comparison import comparison_report
-from viva.reports.console.whys import id_words, left_out_words, points_words, quoted
+from viva.reports.console.whys import id_words, left_out_words, name_words, points_words, quoted
 from viva.reports.facts import missed, quote_line, standing
 from viva.reports.journals import Journals, joined
 from viva.statistics.causes.cause import Cause
@@ -81,7 +81,7 @@ def _group_lines(number: int, group: ErrorGroup | Cause, folder: Path) -> Iterat
         yield f"{number}. {counted(group.runs, 'run')}, {group.outcome.value}: {group.words}"
     else:
         cases = one_line(group.case, 100) if group.cases == 1 else f"{counted(group.cases, 'case')}"
-        points = f"{points_words(group, 400)} ({cases}; {id_words(group)})"
+        points = f"{name_words(group)}{points_words(group, 400)} ({cases}; {id_words(group)})"
         yield f"{number}. {counted(group.runs, 'run')}, {group.label}: {points}"
         if group.reason:
             yield f"   reason in {counted(group.reason_runs, 'run')}: {group.reason}"

@@ -21,6 +21,7 @@ from viva.reports.console.changed_causes import change_plain
 from viva.reports.console.comparison import comparison_plain, comparison_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.causes.changes import CauseChange, CauseChanges
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.comparison import PairedComparison, compare
 from viva.statistics.comparison_inputs import Runs, choose_agents
 from viva.statistics.findings import findings
@@ -59,7 +60,8 @@ def command(
     both journals with itself. The exit code is 3 if there is nothing to compare.
     """
     damage = Damage()
-    causes = CauseChanges()
+    folders = (split_reference(each)[0] for each in (first, second) if each is not None)
+    causes = CauseChanges(CauseNames(folders))
     one = runs_of(first, damage, evaluator, causes)
     two = one if second is None else runs_of(second, damage, evaluator, causes, 1)
     pairs = choose_agents(one, two, agents)

@@ -17,6 +17,7 @@ from viva.records.run_record import RunRecord
 from viva.reports.console.cause_trends import cause_trend_tables, cause_trends_plain
 from viva.reports.console.trends import trends_plain, trends_report
 from viva.statistics.causes.cause_trends import CauseTrendTally
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.over_time.trends import find_trends
 
 
@@ -44,7 +45,7 @@ def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool,
                 yield record
 
     found = find_trends(watched())
-    causes = tally.trends()
+    causes = tally.trends(CauseNames(folder for folder, _ in history.folders()))
     if as_json:
         plain = {**trends_plain(found), "causes": cause_trends_plain(causes)}
         click.echo(json.dumps({**plain, "torn_lines": history.damage.torn, "newer_lines": history.damage.unknown}))

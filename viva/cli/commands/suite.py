@@ -54,6 +54,7 @@ from viva.reports.console.suite import figures_plain, suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.summary import Figures, summarize
 from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in
 from viva.suites.adaptive.words import decision_lines
@@ -218,6 +219,7 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute, quick=True), threshold, measured=measured)
+    figures = CauseNames([absolute]).in_figures(figures)
     decisions = decisions_in(absolute, request)
     _report(folder, end, figures, request.part_words, decisions, as_json=as_json, quiet=quiet)
     if end.left_out:

@@ -14,6 +14,7 @@ from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.suite import short_names
 from viva.reports.console.trends import FEW_BARS, MOST_BARS, sparkline
+from viva.reports.console.whys import name_words
 from viva.statistics.causes.cause_trends import CauseTrend
 
 MOST_SHOWN = 10
@@ -63,8 +64,8 @@ def cause_trend_tables(trends: Sequence[CauseTrend], *, everything: bool = False
 
 
 def cause_words(trend: CauseTrend) -> str:
-    """Return the commonest reason of a cause, or the statement of its point where there is none."""
-    return one_line(trend.cause.reason or trend.cause.words, WORDS)
+    """Return the name of a cause, if it has one, and its commonest reason, or its statement where there is none."""
+    return name_words(trend.cause) + one_line(trend.cause.reason or trend.cause.words, WORDS)
 
 
 def share_words(trend: CauseTrend) -> str:

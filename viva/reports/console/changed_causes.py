@@ -11,6 +11,7 @@ from rich.text import Text
 
 from viva.records.codec import to_plain
 from viva.records.text import counted, one_line
+from viva.reports.console.whys import name_words
 from viva.statistics.causes.changes import CauseChange
 
 MOST_SHOWN = 8
@@ -35,7 +36,7 @@ def changed_causes(changes: Sequence[CauseChange], first: str, second: str) -> I
     table.add_column("cause", no_wrap=True)
     for each in different[:MOST_SHOWN]:
         table.add_row(
-            Text(one_line(each.cause.reason or each.cause.words, 160)),
+            Text(name_words(each.cause) + one_line(each.cause.reason or each.cause.words, 160)),
             Text(each.kind, style="red" if each.kind in ("new", "more") else "green"),
             f"{each.first} of {each.first_runs}",
             f"{each.second} of {each.second_runs}",

@@ -16,6 +16,7 @@ from viva.records.wording import counted
 from viva.reports.number_words import percent
 from viva.statistics.causes.cause import MOST_REASONS, Cause
 from viva.statistics.causes.clusters import MOST_TEMPLATES
+from viva.statistics.causes.names import MOST_NAME
 from viva.statistics.error_groups import ErrorGroup
 from viva.statistics.summary import Figures
 
@@ -65,6 +66,7 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
         line.append(
             f"{counted(group.runs, 'run')}, {group.label}: ", style="red" if group.label == "miss" else "yellow"
         )
+        line.append(name_words(group), style="bold")
         line.append(points_words(group, SHOWN))
         line.append(f" ({where_words(group, labels)}; {id_words(group)})", style="dim")
         yield line
@@ -112,6 +114,13 @@ def points_words(group: Cause, most: int) -> str:
     if group.points == 1 + len(group.also) and group.points <= MOST_NAMED_POINTS and len(group.statements) <= most:
         return one_line(group.statements, most)
     return f"{one_line(group.words, most)} and {counted(group.points - 1, 'more point')}"
+
+
+def name_words(group: Cause) -> str:
+    """Return the name that a model gave a cause, marked as the model's, to precede its words; empty without one."""
+    if group.named is None:
+        return ""
+    return f"“{one_line(group.named.name, MOST_NAME)}” (named by {one_line(group.named.model, MOST_NAME)}): "
 
 
 def id_words(group: Cause) -> str:

@@ -50,6 +50,7 @@ def write(journals: Journals, out: TextIO) -> None:
     figures = summarize(
         _added(journals, insights), journals.threshold, absent=journals.absent(), truths=journals.truths
     )
+    figures = journals.names().in_figures(figures)
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
     page.add("".join(f"> {inert(line)}\n\n" for line in journals.caveats()))

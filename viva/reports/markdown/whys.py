@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.wording import counted
-from viva.reports.console.whys import id_words, left_out_words, points_words, reasons_words, where_words
+from viva.reports.console.whys import id_words, left_out_words, name_words, points_words, reasons_words, where_words
 from viva.reports.facts import Standing, further_insights, headline, standing
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -80,7 +80,8 @@ def _miss(group: Cause, labels: dict[str, str], size: _Size) -> str:
         if size.quote
         else f"{where_words(group, labels)}; {group.id}"
     )
-    parts = [f"* {head}: **{inert(points_words(group, size.statement))}** ({inert(where, 200)})"]
+    name = f"{inert(name_words(group).strip())} " if group.named else ""
+    parts = [f"* {head}: {name}**{inert(points_words(group, size.statement))}** ({inert(where, 200)})"]
     if group.reason:
         parts.append(f"<code>{inert(group.reason, size.reason)}</code> {inert(reasons_words(group).strip())}".rstrip())
     if group.quotes and size.quote:

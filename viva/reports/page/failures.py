@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.reports.console.whys import points_words
+from viva.reports.console.whys import name_words, points_words
 from viva.reports.facts import Standing
 from viva.reports.number_words import percent
 from viva.statistics.causes.cause import Cause
@@ -183,7 +183,7 @@ class Failures:
                 found[cause.id].join(failure)
             else:
                 failure.id, failure.share = cause.id, percent(cause.share)
-                failure.statement = _points(cause)
+                failure.statement = name_words(cause) + _points(cause)
                 found[cause.id] = failure
         self._wordings.clear()
         self.worst = sorted(

@@ -143,13 +143,14 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
             yield journals.grouped(entry)
 
     figures = summarize(passing(), journals.threshold, absent=journals.absent(), truths=journals.truths)
+    figures = journals.names().in_figures(figures)
     for place, run in enumerate(journals.unfinished(), outcomes.total()):
         trials.add(one_line(run.case or run.id, 200), run.agent, 0, Standing.UNFINISHED)
         if chosen.take(place, Standing.UNFINISHED):
             chosen.rows[place] = str(run.folder), run.id, _unfinished_row(place, run)
     if unfinished := chosen.standings[Standing.UNFINISHED.value]:
         outcomes["unfinished"] = unfinished
-    found = trends.trends().trends, cause_trends.trends()
+    found = trends.trends().trends, cause_trends.trends(journals.names())
     rows = Rows([], figures, failures, chosen.standings, outcomes, trials, *found)
     places: dict[int, int] = {}
     failures.group(figures)

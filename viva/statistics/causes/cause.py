@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
+from viva.records.transcript import NO_USAGE, Usage
 from viva.statistics.misses import misses_of
 from viva.statistics.scores import score_of
 
@@ -21,6 +22,28 @@ MOST_ALSO = 20
 """Maximum number of further statements of a cause that are kept."""
 # Reasons that differ in a count, a duration or an address are one reason.
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseName:
+    """Holds a name that a model gave a cause, as it is stored: one line of `cause-names.jsonl`."""
+
+    cause: str
+    """Id of the cause."""
+    content: tuple[str, ...]
+    """Digests of the statements and the commonest reason that the cause had; see `viva.statistics.causes.names`."""
+    name: str
+    """On one line, and safe to show on a terminal."""
+    reason: str
+    """One sentence of the model: what goes wrong. On one line."""
+    model: str
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """The first 12 hex digits of the SHA-256 of each of its prompts, by name."""
+    usage: Usage = NO_USAGE
+    """What naming this cause used, including answers that could not be used."""
+    at: str = ""
+    """When, in UTC: `2026-11-22T23:30:00Z`."""
+    v: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +80,8 @@ class Cause:
     """Distinct statements that were missed for this cause."""
     agents: Mapping[str, int] = field(default_factory=dict)
     """Agent to its runs with this cause, for the `MOST_AGENTS` agents with most of them."""
+    named: CauseName | None = None
+    """The name that a model gave it; None if no name is stored beside the journals."""
 
     @property
     def statements(self) -> str:

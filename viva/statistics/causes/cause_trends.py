@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from viva.records.run_record import RunRecord
 from viva.statistics.causes.cause import Cause
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.causes.tally import CauseTally, SidedCause, TalliedRun
 from viva.statistics.over_time.trends import began_at, conversation_key
 
@@ -102,20 +103,25 @@ class CauseTrendTally:
         if key is not None:
             self._known[key] = None if added is None else (added, record.subject)
 
-    def trends(self) -> tuple[CauseTrend, ...]:
-        """Return the trends, new causes first, those that changed most first; none if there is only one suite."""
+    def trends(self, names: CauseNames | None = None) -> tuple[CauseTrend, ...]:
+        """Return the trends, new causes first, those that changed most first; none if there is only one suite.
+
+        Args:
+            names: The names that models gave causes.
+        """
         counted = {place for (place, _), runs in self._tally.counted.items() if runs > 0}
         if len(counted) < 2:
             return ()
         order = sorted(counted)
         if all(self._about[place].started < math.inf for place in order):
             order.sort(key=lambda place: self._about[place].started)
-        found = [trend for cause in self._tally.sides() for trend in self._of_cause(cause, order)]
+        found = [trend for sided in self._tally.sides() for trend in self._of_cause(sided, order, names)]
         found.sort(key=lambda each: (ORDER.index(each.kind), -abs(each.change)))
         return tuple(found[:MOST_TRENDS])
 
-    def _of_cause(self, sided: SidedCause, order: Iterable[int]) -> Iterator[CauseTrend]:
+    def _of_cause(self, sided: SidedCause, order: Iterable[int], names: CauseNames | None) -> Iterator[CauseTrend]:
         places = list(order)
+        cause = sided.cause if names is None else names.named(sided.cause)
         for agent, cases in sided.cases.items():
             points = [
                 CausePoint(
@@ -129,7 +135,7 @@ class CauseTrendTally:
                 if self._tried(place, agent, cases)
             ]
             yield CauseTrend(
-                cause=sided.cause,
+                cause=cause,
                 agent=agent,
                 points=tuple(points[-MOST_POINTS:]),
                 kind=_kind([p.mean for p in points]),

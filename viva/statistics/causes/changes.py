@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from viva.records.run_record import RunRecord
 from viva.statistics.causes.cause import Cause
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.causes.tally import CauseTally, Side
 
 
@@ -45,7 +46,11 @@ class CauseChange:
 class CauseChanges:
     """Collects the runs of one or two journals while they are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: CauseNames | None = None) -> None:
+        """Args:
+        names: The names that models gave causes.
+        """
+        self._names = names
         self._tally = CauseTally()
 
     def watched(self, records: Iterable[RunRecord], journal: int) -> Iterator[RunRecord]:
@@ -59,7 +64,7 @@ class CauseChanges:
         counted = self._tally.counted
         found = [
             CauseChange(
-                cause=cause,
+                cause=cause if self._names is None else self._names.named(cause),
                 first=runs[first],
                 second=runs[second],
                 first_runs=counted[first],

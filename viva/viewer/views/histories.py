@@ -13,6 +13,7 @@ from viva.records.text import one_line, printable
 from viva.reports.console.cause_trends import CHANGED, WORSE, cause_words, share_words
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
 from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
+from viva.statistics.causes.names import CauseNames
 from viva.statistics.over_time.trend import OVERALL, TaskTrend
 from viva.statistics.over_time.trends import TrendTally
 from viva.viewer.watched import WatchedJournal
@@ -92,13 +93,14 @@ def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
             others = _trends(left)  # again, without those of its runs that were read
             return others | {"absent": [absent_words(journal, error), *others["absent"]]}
     found = tally.trends()
+    names = CauseNames(journal.folder for journal in journals.values())
     return {
         "trends": [_trend(each) for each in found.trends[:MOST_TRENDS]],
         "more": len(found.trends) - min(len(found.trends), MOST_TRENDS) + found.left_out,
         "runs": found.runs,
         "excluded": found.excluded,
         "absent": [],
-        "causes": [_cause(each) for each in causes.trends() if each.kind in CHANGED][:MOST_CAUSES],
+        "causes": [_cause(each) for each in causes.trends(names) if each.kind in CHANGED][:MOST_CAUSES],
     }
 
 
