@@ -132,15 +132,23 @@ def run_view(journal: WatchedJournal, run: str, first: int, most: int) -> dict[s
 def position_of(journal: WatchedJournal, run: str, number: int) -> int:
     """Return the position of the round with a number, or of the next one.
 
+    A journal that was not read to its end is read until it is: the round may be in the part that is left.
+
     Raises:
         NotFound: there is no such run.
+        JournalError: the journal cannot be read.
     """
     from bisect import bisect_left
 
-    listed = journal.runs.get(run)
-    if listed is None:
+    while True:
+        listed, is_behind = journal.runs.get(run), journal.is_behind
+        numbers = None if listed is None else listed.places.numbers
+        if not is_behind or (numbers and numbers[-1] >= number):
+            break
+        journal.follow(whole=False)
+    if numbers is None:
         raise NotFound(f"there is no run {run!r:.200}")
-    return bisect_left(listed.places.numbers, number)
+    return bisect_left(numbers, number)
 
 
 def found_rounds(journal: WatchedJournal, run: str, words: str, most: int = 200) -> dict[str, Any]:

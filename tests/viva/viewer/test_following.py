@@ -21,7 +21,7 @@ from viva.journal.run_index import index_runs
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, Setting
 from viva.records.transcript import Round
-from viva.viewer.answers import runs_view
+from viva.viewer.answers import NotFound, position_of, runs_view
 from viva.viewer.places import JournalPlaces
 from viva.viewer.watched import WatchedJournal
 
@@ -53,6 +53,29 @@ def test_rounds_are_read_in_parts(written: Path) -> None:
     run = next(stored for stored in read_runs(written) if len(stored.transcript.rounds) == 4)
     parts = [watched.conversation(run.id, place, place + 1) for place in range(4)]
     assert [part.transcript.rounds for part in parts if part] == [(round_,) for round_ in run.transcript.rounds]
+
+
+def test_a_round_is_found_in_a_part_of_the_journal_that_was_not_read_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viva.viewer.places.MOST_AT_ONCE", 2_000)
+    with Journal(tmp_path) as journal:
+        write_run(journal, "long", "a.py:A", said=("x",) * 60)
+    (stored,) = read_runs(tmp_path)
+
+    def half_read() -> WatchedJournal:
+        watched = WatchedJournal(tmp_path)
+        watched.follow(whole=False)
+        assert 0 < len(watched.runs[stored.id].places.numbers) < 60
+        return watched
+
+    assert position_of(half_read(), stored.id, 60) == 59
+    assert position_of(half_read(), stored.id, 1_000) == 60
+    watched = half_read()
+    assert position_of(watched, stored.id, 2) == 1
+    assert watched.is_behind
+    with pytest.raises(NotFound):
+        position_of(half_read(), "none", 1)
 
 
 @pytest.mark.parametrize(

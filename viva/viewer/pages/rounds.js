@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 
-const GUESS = 140; // pixels of a round that was never shown
+const GUESS = 140; // pixels of an unseen round
 const KEPT = 24; // chunks in the page at most
 
 export class Rounds {
@@ -82,10 +82,10 @@ export class Rounds {
     node.filled = false;
     node.numbers = [];
     this.near.unobserve(node);
-    this.near.observe(node); // tells again when it is near
+    this.near.observe(node); // tells again
   }
 
-  // Shows the round at a position, wherever it is.
+  // Shows the round at a position.
   async show(position) {
     const place = Math.max(0, Math.min(position, this.count - 1));
     const number = Math.floor(place / Rounds.CHUNK);

@@ -25,7 +25,7 @@ export class Run {
     this.ready = this.refresh(true);
   }
 
-  // It is not drawn again: a reader types here while the conversation goes on.
+  // Drawn once: a reader types here while the conversation goes on.
   fillForm() {
     this.count = el("output", {});
     const jump = el("input", { type: "number", min: 1, "aria-label": "Go to round", placeholder: "round" });
@@ -103,6 +103,7 @@ export class Run {
   async follow(number, round, id) {
     if (this.state.query.part) { this.state.query = { ...this.state.query, part: "" }; await this.showPart(); this.showHead(this.data); }
     const position = await ask(`${this.state.journal}/position`, { id: this.state.id, number: round });
+    if (position >= this.rounds.count) await this.refresh();
     await this.rounds.show(position);
     this.state.query = { ...this.state.query, round };
     go(this.state, { replace: true });
