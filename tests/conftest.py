@@ -126,7 +126,7 @@ TOGETHER = (
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Begin with the groups, each in a process of its own as far as there are any: in the end, no process waits.
+    """Begin with the groups, each in a process of its own if there are enough, so that no process waits in the end.
 
     In a soak, all that Hypothesis tests is tested again, with more examples.
     """

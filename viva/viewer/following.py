@@ -62,7 +62,7 @@ class Follower:
         try:
             found = journal.places.found()
         except JournalError as error:
-            self._sizes[place] = (-1, -1)  # it is looked at anew if it comes back
+            self._sizes[place] = (-1, -1)  # it is read again if it comes back
             return journal.lose(str(error))
         size = (found.st_size, found.st_ino)
         if (size == self._sizes[place] and not journal.is_behind) or journal.problem:
