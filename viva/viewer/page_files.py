@@ -1,6 +1,7 @@
 """The files of the viewer's page as a browser gets them: all modules as one script, and all styles as one sheet.
 
-One file arrives sooner than eighteen that name each other, and a browser runs it even if the page was opened from a disk.
+One file arrives sooner than eighteen that name each other, and a browser runs it even if the page is opened from a
+disk.
 """
 
 from __future__ import annotations
