@@ -61,7 +61,7 @@ class AgentThread:
         """
         self._name = name
         self._owner = owner
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_ThreadCall | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_quick = False
         """Whether the last call ended at once. The next one probably does so, too."""
@@ -81,7 +81,7 @@ class AgentThread:
         """
         if self._thread is None:
             self._start()
-        call = _Call(function)
+        call = _ThreadCall(function)
         try:
             if self._is_quick and (seconds is None or seconds > AT_ONCE_SECONDS):
                 self._calls.put(call)
@@ -126,7 +126,7 @@ class AgentThread:
             del call  # while it waits for the next call, it keeps nothing alive: an agent that failed holds files
 
 
-class _Call:
+class _ThreadCall:
     """One call, its result, and how its caller learns that it has ended."""
 
     __slots__ = ("_ended", "_future", "_waits", "error", "function", "value")
