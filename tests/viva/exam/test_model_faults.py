@@ -43,7 +43,7 @@ from tests.model_server import (
     verdict,
     without_structured_output,
 )
-from viva.cli.main import viva
+from viva.cli.group import viva
 
 KEY = "test-key-123456"
 
