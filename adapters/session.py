@@ -113,8 +113,7 @@ class AgentSession:
                 answer = await self._await(self._method(message, **self._keywords), seconds)
             else:
                 self._busy = True
-                call = self._thread.call(lambda: self._method(message, **self._keywords))
-                answer = await within(seconds, call, leave=True)
+                answer = await self._thread.call(lambda: self._method(message, **self._keywords), seconds)
                 self._busy = False
                 if inspect.isawaitable(answer):
                     answer = await self._await(answer, until - time.monotonic())
@@ -155,7 +154,7 @@ class AgentSession:
             if inspect.iscoroutinefunction(method):
                 return await self._await(called(lambda: method(*arguments), self._owner), seconds)
             busy, self._busy = self._busy, True
-            answer = await within(seconds, self._on_thread(lambda: method(*arguments), busy=busy), leave=True)
+            answer = await self._on_thread(lambda: method(*arguments), seconds, busy=busy)
             self._busy = busy
             if inspect.isawaitable(answer):
                 answer = await self._await(answer, until - time.monotonic())
@@ -190,7 +189,7 @@ class AgentSession:
                 answer = called(close, self._owner)
             else:
                 # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
-                answer = await within(CLOSE_SECONDS, self._on_thread(close, busy=self._busy), leave=True)
+                answer = await self._on_thread(close, CLOSE_SECONDS, busy=self._busy)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
         except TimeoutLeft:
@@ -223,13 +222,13 @@ class AgentSession:
             self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
-    async def _on_thread(self, function: Callable[[], Any], *, busy: bool) -> Any:
+    async def _on_thread(self, function: Callable[[], Any], seconds: float, *, busy: bool) -> Any:
         if self._thread is not None and not busy:
-            return await self._thread.call(function)
+            return await self._thread.call(function, seconds)
         # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
         other = AgentThread("agent-other", self._owner)
         try:
-            return await other.call(function)
+            return await other.call(function, seconds)
         finally:
             other.release()
 
@@ -273,9 +272,7 @@ async def open_session(
         return made
 
     try:
-        agent = (
-            called(construct, owner) if thread is None else await within(seconds, thread.call(construct), leave=True)
-        )
+        agent = called(construct, owner) if thread is None else await thread.call(construct, seconds)
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()

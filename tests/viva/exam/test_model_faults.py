@@ -43,7 +43,7 @@ from tests.model_server import (
     without_structured_output,
 )
 from tests.viva.viva_command import in_a_process
-from viva.cli.main import viva
+from viva.cli.group import viva
 
 KEY = "test-key-123456"
 
