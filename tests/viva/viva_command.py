@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
-from tests.warm.commands import WarmPytest, WarmViva, can_be_warm
+from tests.warm.commands import WarmModels, WarmPytest, WarmViva, can_be_warm
 from tests.warm.processes import WarmProcess
 from viva.cli.init import written
 from viva.cli.main import run
@@ -106,8 +106,10 @@ class _Trials:
 def _started(
     words: Sequence[str | Path], options: dict[str, Any], warm: type[WarmProcess] = WarmViva
 ) -> subprocess.Popen[Any]:
-    if can_be_warm(options.get("env"), options):
-        return warm(words, **options)
+    env = options.get("env")
+    if can_be_warm(env, options):
+        has_key = "OPENAI_API_KEY" in (os.environ if env is None else env)
+        return (WarmModels if has_key and warm is WarmViva else warm)(words, **options)
     if group := options.pop("group", None):
         words = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *words]
     if limits := options.pop("open_files", None):

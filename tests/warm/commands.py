@@ -59,3 +59,9 @@ class WarmPytest(WarmProcess):
     """
 
     server = WarmServer([sys.executable, _SERVER, *_PYTEST])
+
+
+class WarmModels(WarmProcess):
+    """A process of `viva` that has imported what Viva's models need: a second and a half of processor time."""
+
+    server = WarmPytest.server
