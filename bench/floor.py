@@ -1,8 +1,8 @@
 """Measures the physical part of what Viva does, beside Viva, in the same run: what no harness can leave out.
 
 The floor of a round is its agent and one write of its record; of an agent on a thread, the hop; of an agent in a
-process, a message there and back; of a check, a fork and a copy of the workspace in the same sandbox; of a reader, the
-bytes and their decoding. How far above its floor a figure is says what is left to gain, on any machine.
+process, a message there and back; of a reader, the bytes and their decoding. How far above its floor a figure is says
+what is left to gain, on any machine. The floor of a check is measured by `python -m bench sandbox`.
 """
 
 from __future__ import annotations
@@ -25,51 +25,15 @@ import msgspec
 
 from bench import child_door, rounds
 from bench.report_journals import write_rounds
-from bench.sandbox import VIEW, workspace_of
 from bench.stubs import TEXT, AsyncAgent, SyncAgent
 from bench.table import Figure
 from viva.adapters.connectors.table import load_agent
 from viva.journal.writer import Journal
-from viva.sandbox import Sandbox, SandboxError
-from viva.sandbox.choice import choose
 
 PASSES = 5
 """Passes in which both are measured, one after the other, so that other load affects both."""
 MANY = 2000
 """Times that a short floor is repeated."""
-WORKSPACES = {"1 MB": (20, 50_000), "10 MB": (20, 500_000), "1,000 files of 1 kB": (1000, 1000)}
-"""Number and bytes of the files of each measured workspace."""
-IN_THE_SANDBOX = """
-import os, time
-def best(act):
-    times = []
-    for number in range(9):
-        began = time.perf_counter()
-        act(number)
-        times.append(time.perf_counter() - began)
-    return sorted(times)[4] * 1000
-def fork(_):
-    child = os.fork()
-    if not child:
-        os._exit(0)
-    os.waitpid(child, 0)
-there = os.environ.get("TMPDIR", "/tmp") + "/copy"
-def copy(_):
-    os.mkdir(there)
-    names = os.listdir()
-    for name in names:
-        source = os.open(name, os.O_RDONLY)
-        target = os.open(f"{there}/{name}", os.O_WRONLY | os.O_CREAT)
-        while os.sendfile(target, source, None, 1 << 30):
-            pass
-        os.close(source)
-        os.close(target)
-    for name in names:
-        os.unlink(f"{there}/{name}")
-    os.rmdir(there)
-raise AssertionError(f"{best(fork)} {best(copy)}")
-"""
-"""Measures, in milliseconds, a fork, and a copy of the workspace that is removed again."""
 
 
 def figures() -> list[Figure]:
@@ -82,13 +46,7 @@ def figures() -> list[Figure]:
     ours, alone, ratio = rounds._with_model(50, 15)
     found += _figures("a model examiner's round", "us", [(ours, alone)], "AutoGen's agent alone", ratio)
     found += _pair("viva --version", "ms", _version, _interpreter, "an interpreter that does nothing")
-    found += _page()
-    for kind in ("docker", "bwrap", "process"):
-        try:
-            found += asyncio.run(_of_checks(kind))
-        except SandboxError as error:
-            found.append(Figure(f"{kind}: not available", 0, "", note=str(error)[:80]))
-    return found
+    return [*found, *_page()]
 
 
 def _pair(name: str, unit: str, ours: Callable[[], float], floor: Callable[[], float], what: str) -> list[Figure]:
@@ -227,36 +185,3 @@ def _page() -> list[Figure]:
             (Path(name) / "page").write_bytes(b"x" * int(said["bytes"]))
             pairs.append((said["cpu_s"], time.process_time() - began))
     return _figures("page of 100,000 rounds, CPU", "s", pairs, "the journal decoded, the page's bytes written")
-
-
-async def _of_checks(kind: str) -> list[Figure]:
-    """Measure warm checks in a sandbox; their floor is measured by a check in the same session."""
-    found: list[Figure] = []
-    sandbox = (await choose(kind, concurrency=1)).sandbox
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, (files, size) in WORKSPACES.items():
-                pairs, parts = await _check(sandbox, workspace_of(folder, name, files, size))
-                what = f"a fork {parts[0]:.2f} ms, a copy {parts[1]:.2f} ms"
-                found += _figures(f"{kind}: a check, workspace of {name}", "ms", pairs, what)
-    finally:
-        await sandbox.close()
-    return found
-
-
-async def _check(sandbox: Sandbox, workspace: Path) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Return pairs of a check and its floor in milliseconds, and the two parts of the floor."""
-    session = await sandbox.open(workspace, VIEW, run_id="floor")
-    pairs, parts = [], []
-    for _ in range(PASSES):
-        times = []
-        for _ in range(15):
-            began = time.perf_counter()
-            await session.check("assert True")
-            times.append((time.perf_counter() - began) * 1000)
-        said = await session.check(IN_THE_SANDBOX)
-        fork, copy = map(float, said.message.split())
-        pairs.append((statistics.median(times), fork + copy))
-        parts.append((fork, copy))
-    await session.close()
-    return pairs, (statistics.median(fork for fork, _ in parts), statistics.median(copy for _, copy in parts))
