@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,15 @@ _OWN_OPTIONS = _OPTIONS | {"group", "open_files", "start_new_session", "universa
 
 
 _SERVER = Path(__file__).with_name("command_server.py")
-_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), "viva.models.autogen.client")
+_CLIENTS = (
+    "viva.models.autogen.client",
+    "viva.adapters.connectors.http.connector",
+    "viva.adapters.connectors.http.chat",
+    "viva.adapters.connectors.http.responses",
+)
+_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), *_CLIENTS)
+_SPEAKS = ("--model", "--judge-model", "http://")
+"""What begins a word of commands that import the clients of models and of agents at an address."""
 
 
 def can_be_warm(env: Mapping[str, str] | None, options: Mapping[str, Any]) -> bool:
@@ -53,9 +61,15 @@ class WarmViva(WarmProcess):
 
 
 class WarmPytest(WarmProcess):
-    """A process of pytest, which has also imported what Viva's models and pytest's own plugins need.
+    """A process of pytest, or of a `viva` that asks models, which has also imported the clients of models and of agents
+    at an address, and pytest's own plugins.
 
     Viva's plugin and those of others are imported anew: pytest rewrites their assertions as it imports them.
     """
 
     server = WarmServer([sys.executable, _SERVER, *_PYTEST])
+
+
+def warm_for(words: Sequence[str | Path]) -> type[WarmProcess]:
+    """Return the kind of process in which most of what a command of `viva` needs is imported."""
+    return WarmPytest if any(str(word).startswith(_SPEAKS) for word in words) else WarmViva
