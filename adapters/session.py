@@ -22,6 +22,7 @@ from viva.adapters.contract import (
     as_reply,
     check_agent,
     check_factory,
+    class_of,
     is_built_in,
     workspace_of,
 )
@@ -31,7 +32,7 @@ from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import check_machine
 from viva.adapters.printed import add_last_words
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
-from viva.adapters.tasks import run_through, runs_through, start_call
+from viva.adapters.tasks import is_coroutine_function, place_for, run_through, start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
@@ -68,7 +69,6 @@ class AgentSession:
         """Identifies the agent to its own code: see `calls.IN_AGENT`."""
         self._method: Any = agent.get_reply_from_agent
         self._keys = Keys()
-        self._in_process = is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
         """Whether the workspace existed before the agent was constructed. What replaced it since is the agent's."""
@@ -113,8 +113,7 @@ class AgentSession:
                 answer = await self._await(self._method(message, **self._keywords), seconds)
             else:
                 self._busy = True
-                call = self._thread.call(lambda: self._method(message, **self._keywords))
-                answer = await within(seconds, call, leave=True)
+                answer = await self._thread.call(lambda: self._method(message, **self._keywords), seconds)
                 self._busy = False
                 if inspect.isawaitable(answer):
                     answer = await self._await(answer, until - time.monotonic())
@@ -130,7 +129,7 @@ class AgentSession:
             try:
                 check_machine(error, self.workspace)
             except DescriptorsGone:
-                if not self._in_process:
+                if not is_foreign(type(self.agent)):
                     raise
                 gone = describe(error, self._home)
             unavailable = isinstance(error, AgentError) and error.unavailable
@@ -155,7 +154,7 @@ class AgentSession:
             if inspect.iscoroutinefunction(method):
                 return await self._await(called(lambda: method(*arguments), self._owner), seconds)
             busy, self._busy = self._busy, True
-            answer = await within(seconds, self._on_thread(lambda: method(*arguments), busy=busy), leave=True)
+            answer = await self._on_thread(lambda: method(*arguments), seconds, busy=busy)
             self._busy = busy
             if inspect.isawaitable(answer):
                 answer = await self._await(answer, until - time.monotonic())
@@ -186,11 +185,11 @@ class AgentSession:
         try:
             if close is None or getattr(close, "__func__", None) is VirtualUser.close:
                 return None
-            if inspect.iscoroutinefunction(close):
+            if is_coroutine_function(close):
                 answer = called(close, self._owner)
             else:
                 # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
-                answer = await within(CLOSE_SECONDS, self._on_thread(close, busy=self._busy), leave=True)
+                answer = await self._on_thread(close, CLOSE_SECONDS, busy=self._busy)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
         except TimeoutLeft:
@@ -216,20 +215,20 @@ class AgentSession:
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
         """Wait for the agent's work on the event loop; if it needs a task, this is remembered until it has ended."""
-        if runs_through(work):
-            return await run_through(work, self._owner)
+        if (place := place_for(work)) is not None:
+            return await run_through(work, self._owner, place)
         task = start_call(work, self._owner)
         if not task.done():
             self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
-    async def _on_thread(self, function: Callable[[], Any], *, busy: bool) -> Any:
+    async def _on_thread(self, function: Callable[[], Any], seconds: float, *, busy: bool) -> Any:
         if self._thread is not None and not busy:
-            return await self._thread.call(function)
+            return await self._thread.call(function, seconds)
         # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
         other = AgentThread("agent-other", self._owner)
         try:
-            return await other.call(function)
+            return await other.call(function, seconds)
         finally:
             other.release()
 
@@ -255,15 +254,22 @@ async def open_session(
         AgentTimeout: the construction took longer than `seconds`.
         AgentError: the construction raised an exception.
     """
-    check_factory(factory)
+    known = class_of(factory)
     environment = EnvironmentLog() if environment is None else environment
-    keywords = arguments_for(factory, arguments)
+    if known is None or arguments.settings:
+        check_factory(factory)
+        keywords = arguments_for(factory, arguments)
+    else:
+        keywords = known.keywords(arguments)
     made = arguments.workspace is not None and os.path.isdir(arguments.workspace)
-    method = getattr(factory, "get_reply_from_agent", None)
+    if known is None:
+        is_async = is_coroutine_function(getattr(factory, "get_reply_from_agent", None))
+    else:
+        is_async = known.is_async
     owner = object()
-    thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
+    thread = None if is_async else AgentThread("agent", owner)
     given_up, gone = False, ""
-    if is_foreign(factory):
+    if is_foreign(factory) if known is None else known.is_foreign:
         note_foreign(factory)
 
     def construct() -> Any:
@@ -273,14 +279,15 @@ async def open_session(
         return made
 
     try:
-        agent = (
-            called(construct, owner) if thread is None else await within(seconds, thread.call(construct), leave=True)
-        )
-        check_agent(agent)
+        agent = called(construct, owner) if thread is None else await thread.call(construct, seconds)
+        if known is None or not known.describes(agent):
+            known = None
+            check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()
             await _open(agent, seconds, owner)
-        verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
+        takes = takes_verbose(agent.get_reply_from_agent) if known is None else known.takes_verbose
+        verbose = arguments.verbose if takes else None
         session = AgentSession(agent, thread, verbose=verbose, home=home, owner=owner, environment=environment)
         try:
             session._made = made

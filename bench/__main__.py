@@ -17,6 +17,7 @@ BENCHES = {
     "connectors": "each connector: a round, opening, closing",
     "collector": "observing a session, by event",
     "startup": "start-up and size",
+    "floor": "the physical part of each figure, beside Viva",
     "sandbox": "checks in a sandbox",
     "worlds": "a run of its own, in a sandbox",
     "ray_engine": "suites on a Ray cluster of this machine",

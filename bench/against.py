@@ -243,13 +243,13 @@ def state_of(commit: str) -> State:
         sys.exit(f"there is no commit {commit!r} in {ROOT} (a shallow clone has few: git fetch --unshallow)")
     folder = STATES / digest[:12]
     python = folder / ".venv" / "bin" / "python"
-    if not (folder / ".installed").exists():
+    if not (folder / ".ready").exists():
         print(f"(installing {digest[:12]} into {folder.relative_to(ROOT)}, once)", flush=True)
         folder.mkdir(parents=True, exist_ok=True)
         archive = subprocess.run(["git", "archive", digest], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
         venv.create(folder / ".venv", with_pip=True, clear=True)
         install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*install, "-c", "constraints.txt", "-e", "."], cwd=folder, check=True)
-        (folder / ".installed").touch()
+        subprocess.run([*install, "-c", "constraints.txt", "-e", ".[trajectory]"], cwd=folder, check=True)
+        (folder / ".ready").touch()
     return State(digest[:7], folder, python)

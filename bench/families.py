@@ -79,7 +79,7 @@ def _indented(text: str) -> str:
 
 def measure(step: str, cases: Path, folder: Path) -> dict[str, float]:
     """Do one step of a suite as the command does, and return CPU seconds, peak memory and the size of the journal."""
-    from viva.cli.main import viva
+    from viva.cli.group import viva
 
     journal = folder / "journal"
     words = {

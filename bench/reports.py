@@ -33,7 +33,7 @@ COMMANDS = ("compare", "history")
 
 def measure(name: str, journal: Path) -> dict[str, float]:
     """Write one report as the command does, and return the time, the peak memory and the size of the output."""
-    from viva.cli.main import viva
+    from viva.cli.group import viva
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "report"

@@ -26,8 +26,8 @@ from viva.cases import Case, CaseError, load_case, load_cases, load_rubric
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
+from viva.cli.group import viva
 from viva.cli.init.texts import WORKFLOW as SHORT_WORKFLOW
-from viva.cli.main import viva
 from viva.cli.project.used_file import read_found
 from viva.exam.judging.references import load_references
 from viva.exam.option_declaration import Part

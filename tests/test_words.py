@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.records.text import counted, plural
 
 ROOT = Path(__file__).resolve().parents[1]

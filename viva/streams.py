@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 _LOST = (errno.EPIPE, errno.ECONNRESET)
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
-_DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr)|/(?:dev/fd|proc/self/fd)/(\d{1,9})")
+_DESCRIPTOR = r"/dev/(stdin|stdout|stderr)|/(?:dev/fd|proc/self/fd)/(\d{1,9})"
 
 
 class DroppingPipe(io.RawIOBase):
@@ -95,7 +95,7 @@ def descriptor_named(path: str | os.PathLike[str]) -> int | None:
 
     Opening such a path again would fail for a socket, and would lose the position in a file that the shell opened.
     """
-    match = _DESCRIPTOR.fullmatch(os.path.normpath(os.path.abspath(path)))
+    match = re.fullmatch(_DESCRIPTOR, os.path.normpath(os.path.abspath(path)))
     if match is None:
         return None
     return _STANDARD[match[1]] if match[1] else int(match[2])

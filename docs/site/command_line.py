@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from docs.site.markdown import code, plain
-from viva.cli.main import viva
+from viva.cli.group import viva
 
 FOLDER = "reference/commands"
 

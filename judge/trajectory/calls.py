@@ -29,6 +29,7 @@ class RepeatedCalls:
 
     name = REPEATED_CALLS
     needs = ()
+    instant = True
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""
@@ -64,6 +65,7 @@ class ToolSuccess:
 
     name = TOOL_SUCCESS
     needs = ()
+    instant = True
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""
@@ -89,6 +91,7 @@ class Loops:
 
     name = LOOPS
     needs = ()
+    instant = True
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict on the trajectory."""
@@ -142,6 +145,7 @@ class KnownTools:
 
     name = KNOWN_TOOLS
     needs = ()
+    instant = True
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""

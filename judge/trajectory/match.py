@@ -41,6 +41,7 @@ class TrajectoryMatch:
     name = ""
     mode = ""
     needs = ("reference",)
+    instant = True
 
     def __init__(self, match_arguments: str = "exact") -> None:
         """Args:

@@ -39,6 +39,7 @@ class ArgumentSchema:
 
     name = ARGUMENT_SCHEMA
     needs = ()
+    instant = True
 
     def __init__(self) -> None:
         """Check that the package for schemas is installed.

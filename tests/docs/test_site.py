@@ -24,7 +24,7 @@ from tests.viva.reports.browser import Browser, installed
 from viva.cases import Case
 from viva.cases.field_readers import case_keys
 from viva.cases.points.reader import POINT_KEYS
-from viva.cli.main import viva
+from viva.cli.group import viva
 
 
 def all_options(group: click.Group, context: click.Context) -> Iterator[str]:

@@ -106,8 +106,9 @@ class _Trials:
 def _started(
     words: Sequence[str | Path], options: dict[str, Any], warm: type[WarmProcess] | None = None
 ) -> subprocess.Popen[Any]:
-    if can_be_warm(options.get("env"), options):
-        return (warm or warm_for(words))(words, **options)
+    env = options.get("env")
+    if can_be_warm(env, options):
+        return (warm or warm_for(words, env))(words, **options)
     if group := options.pop("group", None):
         words = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *words]
     if limits := options.pop("open_files", None):

@@ -61,8 +61,7 @@ class WarmViva(WarmProcess):
 
 
 class WarmPytest(WarmProcess):
-    """A process of pytest, or of a `viva` that asks models, which has also imported the clients of models and of agents
-    at an address, and pytest's own plugins.
+    """A process of pytest, which has also imported what Viva's models and pytest's own plugins need.
 
     Viva's plugin and those of others are imported anew: pytest rewrites their assertions as it imports them.
     """
@@ -70,6 +69,15 @@ class WarmPytest(WarmProcess):
     server = WarmServer([sys.executable, _SERVER, *_PYTEST])
 
 
-def warm_for(words: Sequence[str | Path]) -> type[WarmProcess]:
-    """Return the kind of process in which most of what a command of `viva` needs is imported."""
-    return WarmPytest if any(str(word).startswith(_SPEAKS) for word in words) else WarmViva
+class WarmModels(WarmProcess):
+    """A process of `viva` that has imported what Viva's models need, and agents at an address: a second and a half of
+    processor time.
+    """
+
+    server = WarmPytest.server
+
+
+def warm_for(words: Sequence[str | Path], env: Mapping[str, str] | None) -> type[WarmProcess]:
+    """Return the kind of process that has imported most of what a command of `viva` needs."""
+    has_key = "OPENAI_API_KEY" in (os.environ if env is None else env)
+    return WarmModels if has_key or any(str(word).startswith(_SPEAKS) for word in words) else WarmViva

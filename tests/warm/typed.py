@@ -69,7 +69,7 @@ def _run(connection: socket.socket, viva: Path) -> None:
         (name, *words), folder, environment = json.load(file)
         warm = can_be_warm(environment, {})
         first = [str(viva)] if warm and name == "viva" else FRESH[name]
-        kind = (WarmPytest if name == "pytest" else warm_for(words)) if warm else subprocess.Popen
+        kind = (WarmPytest if name == "pytest" else warm_for(words, environment)) if warm else subprocess.Popen
         streams = dict(zip(("stdin", "stdout", "stderr"), handles[1:], strict=True))
         process = kind([*first, *words], cwd=folder, env=environment, **streams)
         for handle in handles[1:]:

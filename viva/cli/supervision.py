@@ -9,13 +9,16 @@ another program no longer reaches it; then the process has a few seconds left to
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from viva.cli.stopping import heard_stops, on_leaving, on_stop
+
+if TYPE_CHECKING:
+    import mmap
 
 SUPERVISED = frozenset({"run", "suite", "replay", "judge", "trace", "doctor"})
 """The commands that run the code of agents or evaluators."""
@@ -45,6 +48,8 @@ def supervise() -> None:
     global _shared, _worker, _parent
     if sys.platform == "win32":
         return
+    import mmap  # here, because `viva --help` supervises nothing
+
     shared = mmap.mmap(-1, 3)
     stops = heard_stops()
     # Blocked from before the fork: what arrives in between is passed on.

@@ -1,8 +1,7 @@
-"""Reads the versions of Viva and of the packages that can affect a run."""
+"""Reads the versions of the packages that can affect a run."""
 
 from __future__ import annotations
 
-import os
 import platform
 from functools import cache
 from importlib import metadata
@@ -20,12 +19,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-@cache
-def viva_version() -> str:
-    """Return Viva's own version."""
-    try:
-        return metadata.version("vivavoce")
-    except metadata.PackageNotFoundError:
-        return os.environ.get("VIVA_VERSION", "unknown")

@@ -16,7 +16,7 @@ from viva.exam.given import Given
 from viva.exam.judging.resources import refuse_evaluators
 from viva.exam.resources import Resources, build_resources
 from viva.exam.subscribers import RunHeader
-from viva.exam.versions import versions, viva_version
+from viva.exam.versions import versions
 from viva.journal.history import JournalHistory
 from viva.journal.writer import Journal, observed_run_id
 from viva.judge.loaded_evaluator import parameters_of_all
@@ -32,6 +32,7 @@ from viva.records.text import one_line, storable
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight
 from viva.suites.sink_feed import SinkFeed
+from viva.version import viva_version
 
 EvalInsight = Insight
 """The result of an evaluator, by the proposal's name."""

@@ -40,11 +40,14 @@ UNREAD = "unread"
 def marked(step: Step) -> Mapping[str, Any] | None:
     """Return what a reader said about a step of the trajectory; None for a step that is not marked."""
     said = step.attributes.get(MARK)
-    return said if isinstance(said, Mapping) else None
+    # The type first, because steps are asked many times, and an abstract class answers slowly.
+    return said if type(said) is dict or isinstance(said, Mapping) else None
 
 
 def undispatched(step: Step) -> str | None:
     """Return why a step that names a tool called none; None for a step that called it, or names none."""
+    if not step.attributes:
+        return None
     said = marked(step)
     why = None if said is None else said.get(UNDISPATCHED)
     return why if isinstance(why, str) else None

@@ -14,7 +14,7 @@ from typing import Any
 from viva.errors import SetupError
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.stored_runs import RunState
-from viva.exam.versions import versions, viva_version
+from viva.exam.versions import versions
 from viva.journal.images import keep_recorded_pictures
 from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, observed_run_id
@@ -31,6 +31,7 @@ from viva.records.wording import counted
 from viva.suites.engine import SuiteEnd
 from viva.suites.labels import labelled
 from viva.suites.request import RecordingsRequest
+from viva.version import viva_version
 
 RECORDED = "recorded"
 """The name of the examiner of a recording, and of an agent that the recording does not name."""

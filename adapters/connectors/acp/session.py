@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from viva.adapters.connectors.acp.connection import AUTH_REQUIRED, AgentConnecti
 from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.errors import AgentError
 from viva.records.text import one_line
+from viva.version import viva_version
 
 NOT_THERE = (-32002, -32601)
 """The codes of the errors for a session, and for a method, that does not exist."""
@@ -58,7 +58,7 @@ class AcpSession:
             {
                 "protocolVersion": PROTOCOL_VERSION,
                 "clientCapabilities": self._client.capabilities,
-                "clientInfo": {"name": "viva", "title": "Viva", "version": _viva_version()},
+                "clientInfo": {"name": "viva", "title": "Viva", "version": viva_version()},
             },
         )
         version = answer.get("protocolVersion")
@@ -225,13 +225,6 @@ class AcpSession:
     def _offers(self, group: str, name: str) -> bool:
         value = _mapping(self._offered, group).get(name)
         return value is not None and value is not False
-
-
-def _viva_version() -> str:
-    try:
-        return metadata.version("vivavoce")
-    except metadata.PackageNotFoundError:  # from a checkout that was not installed
-        return "unknown"
 
 
 def _mapping(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:

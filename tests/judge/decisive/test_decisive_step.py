@@ -22,7 +22,7 @@ from tests.recordings import DATA
 from tests.scripted_judges import ScriptedModel
 from tests.viva.real_suites import kill_outright, until
 from tests.viva.viva_command import start_viva
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.errors import SetupError
 from viva.judge.decisive.accuracy import (
     DecisiveAccuracy,

@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
 from tests.warm.typed import typed_programs
-from viva.cli.main import COMMANDS, viva
+from viva.cli.group import COMMANDS, viva
 
 ASK = """\
 . ./complete.bash 2>/dev/null

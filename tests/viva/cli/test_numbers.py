@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.cli.parameter_types import NumberRange
 
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from tests.viva.conftest import Desk
-from viva.cli.main import COMMANDS
+from viva.cli.group import COMMANDS
 
 MISTAKES = {
     "run": ("no_such_case",),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
-from viva.cli.main import COMMANDS, viva
+from viva.cli.group import COMMANDS, viva
 
 HEAVY = {
     "autogen_core",
@@ -46,7 +46,9 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",)])
 def test_the_version_and_the_help_load_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    assert not loaded(tmp_path, *arguments) & {*HEAVY, "asyncio", "opentelemetry"}
+    packages = loaded(tmp_path, *arguments)
+    assert not packages & {*HEAVY, "asyncio", "opentelemetry"}
+    assert arguments != ("--version",) or not packages & {"click", "email", "inspect"}
 
 
 def test_a_scripted_exam_judged_by_code_loads_no_autogen_and_no_model_client(desk: Desk) -> None:

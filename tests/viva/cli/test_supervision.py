@@ -181,6 +181,7 @@ main()
 STARTING = [
     "viva.cli.main",
     "viva.cli.supervision",
+    "viva.cli.group",
     "viva.cli.commands.suite",
     "viva.suites.suite",
     "viva.sandbox.connection",

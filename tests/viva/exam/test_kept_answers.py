@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from tests.model_server import STOP_KEYWORD, ModelServer, Request, Stall, by_role, judge, said_by, sequence, system_text
 from tests.viva.real_suites import kill_outright, until
 from tests.viva.viva_command import start_viva
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.reader import read_records
 
 CASE = """

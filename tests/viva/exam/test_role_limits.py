@@ -21,7 +21,7 @@ from tests.model_server import (
     sequence,
     system_text,
 )
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.models.roles import OUTPUT_TOKENS
 
 CASE = """

@@ -17,19 +17,53 @@ from viva.records.transcript import (
     Metrics,
     Round,
     Step,
+    StepKind,
     StopReason,
     SubAgentShare,
     Transcript,
     Usage,
 )
 
+DEEP = b"[" * 150 + b"]" * 150
 TEXTS = st.text(max_size=9)
 SECONDS = st.floats(0, 1e9)
+USED = st.builds(
+    Usage,
+    st.integers(0, 9),
+    calls=st.integers(0, 9),
+    cost=st.none() | SECONDS.map(lambda cost: cost / 1e9),
+    reported=st.booleans(),
+)
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(-1e9, 1e9) | TEXTS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
+    max_leaves=4,
+)
+FURTHER = st.dictionaries(TEXTS, DATA, max_size=2)
+STEPS = st.builds(
+    Step,
+    TEXTS,
+    st.sampled_from(list(StepKind)),
+    st.none() | TEXTS,
+    thought=st.none() | TEXTS,
+    tool=st.none() | TEXTS,
+    tool_input=DATA,
+    result=st.none() | TEXTS,
+    images=st.lists(TEXTS, max_size=2).map(tuple),
+    usage=USED,
+    seconds=st.none() | SECONDS,
+    attributes=FURTHER,
+    recorded_by=st.sampled_from(("agent", "environment")),
+)
 ROUNDS = st.builds(
     Round,
     st.integers(-1, 10**12),
     st.none() | TEXTS,
     st.none() | TEXTS,
+    st.lists(STEPS, max_size=2).map(tuple),
+    usage=USED,
+    examiner_usage=USED,
+    attributes=FURTHER,
     images=st.lists(TEXTS, max_size=2).map(tuple),
     error=st.none() | TEXTS,
     started=st.none() | SECONDS,
@@ -47,17 +81,7 @@ SETTINGS = st.builds(
 
 
 COUNTS = st.dictionaries(TEXTS, st.integers(0, 9), max_size=2)
-USAGES = st.dictionaries(
-    TEXTS,
-    st.builds(
-        Usage,
-        st.integers(0, 9),
-        calls=st.integers(0, 9),
-        cost=st.none() | SECONDS.map(lambda cost: cost / 1e9),
-        reported=st.booleans(),
-    ),
-    max_size=2,
-)
+USAGES = st.dictionaries(TEXTS, USED, max_size=2)
 TRANSCRIPTS = st.builds(
     Transcript,
     source=TEXTS,
@@ -81,8 +105,22 @@ def _nothing_remembered() -> None:
 @given(ROUNDS)
 def test_a_round_is_what_the_codec_reads(round_: Round) -> None:
     line = encode(round_)
-    assert read_round(line) == read_round(line.decode()) == decode_json(Round, line) == round_
-    assert type(read_round(line)) is Round
+    found = read_round(line)
+    assert found == read_round(line.decode()) == decode_json(Round, line) == round_
+    assert type(found) is Round
+    assert {type(step) for step in found.steps} <= {Step}
+    assert {type(step.kind) for step in found.steps} <= {StepKind}
+    assert {type(used) for used in (found.usage, found.examiner_usage, *(step.usage for step in found.steps))} == {
+        Usage
+    }
+
+
+def test_a_step_of_an_unknown_kind_is_what_the_codec_reads() -> None:
+    line = b'{"number":1,"steps":[{"id":"s","kind":"of a newer version","tool_input":"{torn"}]}'
+    found, read = read_round(line), decode_json(Round, line)
+    assert found == read
+    assert found is not None
+    assert (found.steps[0].kind, found.steps[0].kind.value) == (read.steps[0].kind, read.steps[0].kind.value)
 
 
 @given(SETTINGS)
@@ -95,10 +133,15 @@ def test_a_setting_is_what_the_codec_reads(setting: Setting) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        encode(Round(1, "?", "a", (Step("s"),))),
-        encode(Round(1, "?", "a", usage=Usage(1, 2))),
-        encode(Round(1, "?", "a", examiner_usage=Usage(1, 2))),
-        encode(Round(1, "?", "a", attributes={"further": 1})),
+        b'{"number":1,"attributes":{"deep":%s}}' % DEEP,
+        b'{"number":1,"steps":[{"id":"s","attributes":{"deep":%s}}]}' % DEEP,
+        b'{"number":1,"steps":[{"id":"s","tool_input":%s}]}' % DEEP,
+        b'{"number":1,"steps":[{"id":"s","tool_input":1e999}]}',
+        b'{"number":1,"steps":[{"id":"s","usage":{"calls":-1}}]}',
+        b'{"number":1,"steps":[{"id":7}]}',
+        b'{"number":1,"steps":[{}]}',
+        b'{"number":1,"steps":null}',
+        b'{"number":1,"usage":{"cost":1e300}}',
         f'{{"number":1,"agent":"{IN_PLACE_OF_A_REPLY}x","error":"x"}}'.encode(),
         b'{"number":"1"}',
         b'{"number":1,"agent":7}',

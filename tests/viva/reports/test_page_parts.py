@@ -15,7 +15,7 @@ from tests.examples import examples
 from tests.viva.reports.browser import Browser
 from tests.viva.reports.made import HOSTILE, write_run
 from tests.viva.reports.test_page import write_page
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.writer import Journal
 from viva.records.transcript import Step
 from viva.reports.page import page_parts, report

@@ -13,7 +13,7 @@ from tests.ufo_folders import app_line, host_line, make_folder, picture
 from tests.viva.reports.browser import Browser
 from tests.viva.reports.conftest import report
 from tests.viva.reports.test_page import check_harmless, write_page
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.images import keep_recorded_pictures
 from viva.journal.kept_files import name_for
 from viva.journal.writer import Journal

@@ -11,7 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from tests.viva.statistics.planted_causes import CAUSES, failed, filled
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.causes.changes import CauseChange, CauseChanges

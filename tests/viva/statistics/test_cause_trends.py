@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.viva.statistics.planted_causes import CAUSES, failed, filled
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, RunRecord, Timing
 from viva.reports.journals import joined

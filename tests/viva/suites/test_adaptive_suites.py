@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import viva
 from viva.api.suites import run_suite_async
-from viva.cli.main import viva as command_line
+from viva.cli.group import viva as command_line
 from viva.errors import SetupError
 from viva.exam.stored_runs import read_run_states
 from viva.journal.reader import read_records

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.journals import edit, resealed, unsealed
 from tests.viva.real_suites import until, viva, write_agent, write_cases
 from tests.viva.viva_command import start
-from viva.cli import main as cli
+from viva.cli import group as cli
 from viva.exam import stored_runs
 from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records, read_runs

@@ -24,7 +24,7 @@ from tests.viva.real_suites import (
     write_cases,
 )
 from tests.viva.viva_command import start
-from viva.cli.main import viva as command_line
+from viva.cli.group import viva as command_line
 from viva.journal.reader import read_records
 from viva.journal.writer import scan
 from viva.records.run_record import Outcome

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from tests.model_server import STOP_KEYWORD, ModelServer, Play, Request, said_by, system_text
 from tests.recordings import TAU, shared_file
-from viva.cli.main import viva
+from viva.cli.group import viva
 from viva.journal.reader import read_records
 from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.summary import summarize
@@ -206,7 +206,7 @@ def test_the_figures_are_in_every_report(hold: Hold) -> None:
 
 def test_a_scripted_exam_has_nothing_of_it(tmp_path: Path) -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from viva.cli.main import viva\n"
+        "import sys; from click.testing import CliRunner; from viva.cli.group import viva\n"
         "arguments = ['suite', 'echo', '--agent', 'example:careful', '--sandbox', 'process', '--out', sys.argv[1]]\n"
         "result = CliRunner().invoke(viva, arguments)\n"
         "assert result.exit_code == 0, result.output\n"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import viva
-from viva.cli.main import viva as command
+from viva.cli.group import viva as command
 
 AGENT = """
 class Agent:

@@ -10,12 +10,13 @@ from viva.exam.forking.fork import Fork
 from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.resources import Resources
 from viva.exam.subscribers import RunHeader
-from viva.exam.versions import versions, viva_version
+from viva.exam.versions import versions
 from viva.journal.writer import JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.records.copies import changed
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Setting
+from viva.version import viva_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

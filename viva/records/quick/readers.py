@@ -13,24 +13,42 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
+from viva.records.codec import MAX_DEPTH
 from viva.records.copies import copier_from
-from viva.records.quick.records import read_setting, usage_struct
+from viva.records.quick.records import is_deep, read_setting, usage_struct
 from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
-from viva.records.transcript import IN_PLACE_OF_A_REPLY, NO_USAGE, Metrics, Round, Transcript, Usage
+from viva.records.transcript import IN_PLACE_OF_A_REPLY, NO_USAGE, Metrics, Round, Step, Transcript, Usage
 
 
 def read_round(text: str | bytes) -> Round | None:
     """Return the round in some JSON, as `codec.decode_json` does; None if it has to be read by `codec`."""
-    decoder, copy = _rounds()
+    decoder, copy, copy_step, copy_usage = _rounds()
     try:
         read = decoder.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if read.error is not None and read.agent is not None and read.agent.startswith(IN_PLACE_OF_A_REPLY):
         return None
-    round_: Round = copy(read, NO_USAGE, NO_USAGE)
+    if (read.steps or read.attributes) and _has_many_brackets(text):
+        data = (part for step in read.steps for part in (step.tool_input, step.attributes))
+        if any(map(is_deep, (read.attributes, *data))):
+            return None
+    steps = tuple([copy_step(step, _usage(step.usage, copy_usage)) for step in read.steps])
+    round_: Round = copy(read, steps, _usage(read.usage, copy_usage), _usage(read.examiner_usage, copy_usage))
     return round_
+
+
+def _has_many_brackets(text: str | bytes) -> bool:
+    """Return whether JSON has enough lists and mappings for some of them to be nested too deeply."""
+    found = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    return found > MAX_DEPTH
+
+
+def _usage(read: Any, copy: Callable[..., Any]) -> Usage:
+    """Return the dataclass of a usage that was read; what is left out in the JSON is one already."""
+    usage: Usage = read if read is NO_USAGE else copy(read)
+    return usage
 
 
 def read_transcript(text: str | bytes) -> Transcript | None:
@@ -92,10 +110,17 @@ _FACTS = frozenset({"subject", "outcome", "trial", "agent_version", "tags"})
 
 
 @cache
-def _rounds() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any]]:
-    """Return what reads a round without steps, usage or further data, and what makes the dataclass of it."""
-    struct = _strict(Round, ("usage", "examiner_usage", "steps"), attributes=_NO_DATA)
-    return msgspec.json.Decoder(struct), copier_from(Round, steps=(), given=("usage", "examiner_usage"))
+def _rounds() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """Return what reads a round, and what makes the dataclasses of it, of its steps and of a usage."""
+    usage: Any = usage_struct()
+    step: Any = _strict(Step, usage=usage)
+    struct = _strict(Round, steps=tuple[step, ...], usage=usage, examiner_usage=usage)
+    makers = (
+        copier_from(Round, ("steps", "usage", "examiner_usage")),
+        copier_from(Step, ("usage",)),
+        copier_from(Usage),
+    )
+    return msgspec.json.Decoder(struct), *makers
 
 
 @cache

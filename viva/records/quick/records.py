@@ -41,7 +41,7 @@ def read_record(text: str | bytes) -> RunRecord | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     # The only field that can be nested: pydantic refuses what is too deep, and the codec turns it into text.
-    if any(insight.details and _is_deep(insight.details) for insight in record.insights):
+    if any(insight.details and is_deep(insight.details) for insight in record.insights):
         return None
     return record
 
@@ -79,8 +79,9 @@ def write_record(record: RunRecord) -> str:
     return json.dumps(plain)
 
 
-def _is_deep(value: Any) -> bool:
-    inner = [value]
+def is_deep(value: Any) -> bool:
+    """Return whether lists and mappings are nested more deeply in a value than `codec` keeps them."""
+    inner = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         parts = (part for each in inner for part in (each.values() if isinstance(each, dict) else each))
         inner = [part for part in parts if isinstance(part, dict | list)]

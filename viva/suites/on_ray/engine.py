@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from viva.exam.last_words import forget_last_words
-from viva.exam.versions import viva_version
 from viva.journal.writer import Journal
 from viva.suites.job import WorkOrder
 from viva.suites.on_ray.cluster import Cluster, require_ray, take_signals_back
@@ -16,6 +15,7 @@ from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.shares import needs_sandbox_of, share_out
 from viva.suites.on_ray.staff import Places, Staff
 from viva.suites.on_ray.staging import remove, stage
+from viva.version import viva_version
 
 
 class RayEngine:

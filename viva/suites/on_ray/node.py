@@ -19,7 +19,6 @@ from viva.exam.given import Given
 from viva.exam.kept_workspaces import FoundWorkspace
 from viva.exam.resources import Resources, build_resources, load_with
 from viva.exam.subscribers import Subscribers
-from viva.exam.versions import viva_version
 from viva.journal.kept_files import may_be_written, write_once
 from viva.journal.reader import StoredRun
 from viva.journal.writer import JournalError
@@ -35,6 +34,7 @@ from viva.suites.on_ray.border import Plain, pack, require_plain, unpack
 from viva.suites.on_ray.channel import EventChannel
 from viva.suites.on_ray.node_journal import NodeHistory, NodeJournal, NodeSubscriber
 from viva.suites.worker import Worker, refuse_unknown_prices
+from viva.version import viva_version
 
 NODE_FOLDER = "viva-nodes"
 CLOSE_SECONDS = 10.0
