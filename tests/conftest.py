@@ -122,6 +122,8 @@ TOGETHER = (
     ),
 )
 """Groups of tests that share what is costly to build or to start, or wait for one after the other."""
+TOGETHER_BY_FIXTURE = ("browser",)
+"""Fixtures whose tests are a group each: a Chromium of its own in each process costs two seconds of processor time."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -143,8 +145,11 @@ def begun_with_groups(items: Sequence[pytest.Item], processes: int) -> list[pyte
     pytest-xdist (`worksteal`) cuts the tests into equal parts, and takes from the end of one for a process that has
     completed its own.
     """
-    groups = [[item for item in items if item.nodeid.startswith(prefixes)] for prefixes in TOGETHER]
-    rest = [item for item in items if not item.nodeid.startswith(sum(TOGETHER, ()))]
+    groups: list[list[pytest.Item]] = [[] for _ in (*TOGETHER, *TOGETHER_BY_FIXTURE)]
+    rest = []
+    for item in items:
+        place = group_of(item)
+        (rest if place is None else groups[place]).append(item)
     parts = [[item for group in groups[place::processes] for item in group] for place in range(processes)]
     left = len(items)
     for place in range(processes):
@@ -153,6 +158,15 @@ def begun_with_groups(items: Sequence[pytest.Item], processes: int) -> list[pyte
         del rest[:fill]
         left -= len(parts[place])
     return [item for part in parts for item in part] + rest
+
+
+def group_of(item: pytest.Item) -> int | None:
+    """Return the place of a test's group among all groups; None where it is in none."""
+    for place, prefixes in enumerate(TOGETHER):
+        if item.nodeid.startswith(prefixes):
+            return place
+    fixtures = getattr(item, "fixturenames", ())
+    return next((len(TOGETHER) + at for at, name in enumerate(TOGETHER_BY_FIXTURE) if name in fixtures), None)
 
 
 @pytest.hookimpl(optionalhook=True)

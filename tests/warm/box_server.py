@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -18,6 +19,8 @@ def main() -> None:
     forks = import_module("forks")
     del sys.path[0]
     _import_all(boot)
+    gc.collect()
+    gc.freeze()
     forks.serve_forks(int(handle))
     del sys.modules["forks"]
     sys.argv = ["-c"]

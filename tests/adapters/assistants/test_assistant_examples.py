@@ -30,6 +30,7 @@ def examined(folder: Path, agent: str, **environment: str) -> list[dict[str, obj
     return [event["data"] for event in events if event["event"] == "round"]
 
 
+@pytest.mark.soak
 def test_copilot_passes_with_its_example(tmp_path: Path) -> None:
     pytest.importorskip("copilot")
     program = str(program_of("copilot_cli", "copilot"))

@@ -21,7 +21,7 @@ AGENT = """
 """
 
 
-@pytest.mark.parametrize("command", ["run", "suite"])
+@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.soak), "suite"])
 def test_a_dependency_that_cannot_be_had_is_named_with_its_case_before_the_first_exam(desk: Desk, command: str) -> None:
     desk.case("sound")
     desk.case("needy", dependencies=["viva-has-no-such-package==0.0.0.1"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,7 @@ from tests.model_server import (
     verdict,
     without_structured_output,
 )
+from tests.viva.viva_command import in_a_process
 from viva.cli.group import viva
 
 KEY = "test-key-123456"
@@ -269,24 +269,10 @@ def test_an_agent_that_plants_a_transcript_and_a_verdict_gains_nothing(
 
 
 def command(server: ModelServer, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "OPENAI_API_KEY": KEY,
-        "OPENAI_BASE_URL": server.url,
-        "VIVA_MODEL_WAIT": "0.01",
-        "VIVA_MODEL_ATTEMPTS": "3",
-    }
-    viva_command = Path(sys.executable).with_name("viva")
-    options = ["--model", "openai:scripted", "--judge", "model", "--agent", f"{server.url}#agent"]
-    return subprocess.run(
-        [viva_command, "run", "sum_1_to_50", *options, "--out", str(folder / "out")],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        timeout=240,
-        check=False,
-    )
+    waits = {"VIVA_MODEL_WAIT": "0.01", "VIVA_MODEL_ATTEMPTS": "3"}
+    environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, **waits}
+    options = ["--model", "openai:scripted", "--judge", "model", "--agent", f"{server.url}#agent", "--out", "out"]
+    return in_a_process("run", "sum_1_to_50", *options, cwd=folder, environment=environment, seconds=240)
 
 
 def test_the_published_exam_goes_through_model_examiner_chat_endpoint_and_model_judge(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         self._profile = profile
         self._shown = ""
+        self._changed = False
 
     def __enter__(self) -> Browser:
         self._driver = subprocess.Popen(
@@ -76,6 +77,18 @@ class Browser:
         self._call("/url", {"url": address})
         self._shown = page
 
+    def follow(self, fragment: str) -> None:
+        """Go to another place of the page that is open, without loading it anew; done when the page has heard of it."""
+        heard = 'new Promise((done) => addEventListener("hashchange", () => done(), {once: true}))'
+        self.run(f"const heard = {heard}; location.hash = {json.dumps(fragment)}; return heard")
+
+    def as_at_first(self) -> None:
+        """Undo what tests change of the window."""
+        if self._changed:
+            self.run_command("Emulation.clearDeviceMetricsOverride", {})
+            self.run_command("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        self._changed = False
+
     def run(self, script: str) -> Any:
         """What a script returns in the page."""
         return self._call("/execute/sync", {"script": script, "args": []})
@@ -106,12 +119,14 @@ class Browser:
 
     def scheme(self, name: str, media: str = "") -> None:
         """Have the page take the reader to prefer `light` or `dark`, on a screen or in `print`."""
+        self._changed = True
         features = [{"name": "prefers-color-scheme", "value": name}]
         emulated = {"media": media, "features": features}
         self._call("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": emulated})
 
     def width(self, pixels: int) -> None:
         """Make the page so wide."""
+        self._changed = True
         size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600}
         self._call("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
 

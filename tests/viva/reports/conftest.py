@@ -36,8 +36,15 @@ def report(kind: str, *journals: Path | str, threshold: float = 1.0) -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A real Chromium."""
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A real Chromium, with one window for all tests."""
     require("chromium", installed(), "needs chromium and chromedriver (Debian: chromium-driver)")
     with Browser(tmp_path_factory.mktemp("profile")) as window:
         yield window
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The window, which is as wide and as bright as at first."""
+    yield chromium
+    chromium.as_at_first()

@@ -258,7 +258,7 @@ def test_what_evaluators_say_never_becomes_markup_on_the_page(hostile_insights: 
     browser.go(target)
     check_harmless(browser)
     for number in range(len(HOSTILE)):
-        browser.go(target, f"#run-{number}")
+        browser.follow(f"#run-{number}")
         check_harmless(browser)
     assert browser.complaints() == []
 

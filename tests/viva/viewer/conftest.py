@@ -13,11 +13,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from tests.viva.reports.conftest import browser
+from tests.viva.reports.conftest import browser, chromium
 from viva.viewer.server import Viewer
 from viva.viewer.watched import WatchedJournal
 
-__all__ = ["browser"]
+__all__ = ["browser", "chromium"]
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """Real coding agents are examined by the Agent Client Protocol, with a scripted model behind them.
 
-Each of their processes takes seconds to start: one exam of each agent is held with all other tests. The rest is for a
-soak, because scripted agents keep the same promises in the modules beside this one.
+An exam of one of them takes 15 seconds of processor time, and the start of a session a third of that: with all other
+tests, one agent opens a session. The rest is for a soak, because scripted agents keep the same promises in the modules
+beside this one.
 """
 
 from __future__ import annotations
@@ -56,6 +57,13 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.mark.parametrize("name", [pytest.param("opencode", marks=pytest.mark.soak), "qwen"])
+async def test_a_session_is_opened(tmp_path: Path, variables: Mapping[str, str], name: str) -> None:
+    async with session(tmp_path, agent=spec(name)) as opened:
+        assert opened is not None
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_example_solves_a_bundled_case(desk: Desk, variables: Mapping[str, str], name: str) -> None:
     bin_folder = str(Path(command(name)[0]).parent)
