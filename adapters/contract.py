@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from viva.adapters.inside import frameworks, rules
 from viva.adapters.inside.observed import ObservedReply
 from viva.adapters.observed import completed
 from viva.adapters.shared_descriptors import is_foreign
+from viva.adapters.tasks import is_coroutine_function
 from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
@@ -42,6 +44,58 @@ class AgentArguments:
     verbose: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of the constructor, or keys of `config_var`, from the agent's SPEC."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentClass:
+    """What is the same for all agents of one class. It is found out once, because every run needs it."""
+
+    kind: type
+    accepted: tuple[str, ...]
+    """The arguments that its constructor takes, of those that Viva offers."""
+    is_async: bool
+    """Whether `get_reply_from_agent` is a coroutine function."""
+    takes_verbose: bool
+    """Whether `get_reply_from_agent` has a parameter `verbose`."""
+    is_foreign: bool
+    """Whether it is not one of Viva's connectors."""
+
+    def keywords(self, arguments: AgentArguments) -> dict[str, Any]:
+        """Return the arguments for the constructor, by keyword; those of the agent's SPEC are not among them.
+
+        Raises:
+            SetupError: the workspace that it accepts cannot be made.
+        """
+        given = {name: getattr(arguments, name) for name in self.accepted}
+        if given.get("workspace") is not None:
+            make_folder(given["workspace"])
+        return given
+
+    def describes(self, agent: object) -> bool:
+        """Return whether an object is one of the class, with the method that the class defines."""
+        return type(agent) is self.kind and "get_reply_from_agent" not in getattr(agent, "__dict__", ())
+
+
+def class_of(factory: object) -> AgentClass | None:
+    """Return what is known of a factory that is a class of agents; None if each agent has to be looked at.
+
+    Raises:
+        SetupError: the class lacks a method.
+    """
+    return _looked_at(factory) if isinstance(factory, type) else None
+
+
+@lru_cache(maxsize=256)
+def _looked_at(kind: Any) -> AgentClass | None:
+    check_factory(kind)
+    method = getattr(kind, "get_reply_from_agent", None)
+    if method is None or frameworks.wrapper_name(kind) is not None:
+        return None
+    try:
+        accepted = rules.accepted(kind)
+    except (TypeError, ValueError, rules.Setup):
+        return None
+    return AgentClass(kind, accepted, is_coroutine_function(method), rules.takes_verbose(method), is_foreign(kind))
 
 
 class ConnectedAgent:
@@ -136,10 +190,13 @@ def workspace_of(agent: Any, ours: Path | None) -> Path | None:
     Raises:
         SetupError: Viva's folder cannot be made.
     """
-    folder = rules.workspace(agent, ours, _tell)
-    if ours is not None and folder == os.fspath(ours):
+    folder = rules.own_folder(agent)
+    if folder is None:
+        if ours is not None:
+            rules.offer_folder(agent, ours, _tell)
         return ours
-    return None if folder is None else Path(folder)
+    own = os.fsdecode(folder)
+    return ours if ours is not None and own == os.fspath(ours) else Path(own)
 
 
 def _tell(agent: Any, workspace: Path) -> None:

@@ -82,13 +82,19 @@ class keep_printed:  # noqa: N801  # a context manager; a generator takes twice 
     __slots__ = ("_printed", "_token")
 
     def __enter__(self) -> Printed:
-        self._printed = Printed()
-        self._token = _CURRENT.set(self._printed)
-        _install()
-        return self._printed
+        printed = self._printed = Printed()
+        self._token = _CURRENT.set(printed)
+        _users.add(printed)
+        if type(sys.stdout) is not _Stream or type(sys.stderr) is not _Stream:
+            with _lock:
+                _install()
+        return printed
 
     def __exit__(self, *_: object) -> None:
-        _remove()
+        _users.discard(self._printed)
+        if not _users:
+            with _lock:
+                _remove()
         _CURRENT.reset(self._token)
 
 
@@ -144,29 +150,26 @@ class _Stream(io.TextIOBase):
 
 _CURRENT: ContextVar[Printed | None] = ContextVar("printed", default=None)
 _lock = threading.Lock()
-_users = 0
+"""Held while a stream is replaced, or put back."""
+_users: set[Printed] = set()
 _installed: dict[str, tuple[Any, _Stream]] = {}
 
 
 def _install() -> None:
-    global _users
-    with _lock:
-        _users += 1
-        for name in STREAMS:
-            stream = getattr(sys, name)
-            if stream is not None and (name not in _installed or stream is not _installed[name][1]):
-                stand_in = _Stream(stream, name)
-                _installed[name] = (stream, stand_in)
-                setattr(sys, name, stand_in)
+    for name in STREAMS:
+        stream = getattr(sys, name)
+        if stream is not None and (name not in _installed or stream is not _installed[name][1]):
+            stand_in = _Stream(stream, name)
+            _installed[name] = (stream, stand_in)
+            setattr(sys, name, stand_in)
 
 
 def _remove() -> None:
-    global _users
-    with _lock:
-        _users -= 1
-        if _users:
-            return
-        for name, (stream, stand_in) in _installed.items():
-            if getattr(sys, name) is stand_in:  # else somebody has replaced it since
-                setattr(sys, name, stream)
-        _installed.clear()
+    if _users:
+        return
+    for name, (stream, stand_in) in _installed.items():
+        if getattr(sys, name) is stand_in:  # else somebody has replaced it since
+            setattr(sys, name, stream)
+    _installed.clear()
+    if _users:  # another thread saw the streams in place a moment before
+        _install()

@@ -22,6 +22,7 @@ from viva.adapters.contract import (
     as_reply,
     check_agent,
     check_factory,
+    class_of,
     is_built_in,
     workspace_of,
 )
@@ -31,7 +32,7 @@ from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import check_machine
 from viva.adapters.printed import add_last_words
 from viva.adapters.shared_descriptors import blame, is_foreign, let_go, note_foreign
-from viva.adapters.tasks import run_through, runs_through, start_call
+from viva.adapters.tasks import is_coroutine_function, place_for, run_through, start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
@@ -68,7 +69,6 @@ class AgentSession:
         """Identifies the agent to its own code: see `calls.IN_AGENT`."""
         self._method: Any = agent.get_reply_from_agent
         self._keys = Keys()
-        self._in_process = is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
         """Whether the workspace existed before the agent was constructed. What replaced it since is the agent's."""
@@ -129,7 +129,7 @@ class AgentSession:
             try:
                 check_machine(error, self.workspace)
             except DescriptorsGone:
-                if not self._in_process:
+                if not is_foreign(type(self.agent)):
                     raise
                 gone = describe(error, self._home)
             unavailable = isinstance(error, AgentError) and error.unavailable
@@ -185,7 +185,7 @@ class AgentSession:
         try:
             if close is None or getattr(close, "__func__", None) is VirtualUser.close:
                 return None
-            if inspect.iscoroutinefunction(close):
+            if is_coroutine_function(close):
                 answer = called(close, self._owner)
             else:
                 # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
@@ -215,8 +215,8 @@ class AgentSession:
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
         """Wait for the agent's work on the event loop; if it needs a task, this is remembered until it has ended."""
-        if runs_through(work):
-            return await run_through(work, self._owner)
+        if (place := place_for(work)) is not None:
+            return await run_through(work, self._owner, place)
         task = start_call(work, self._owner)
         if not task.done():
             self._tasks = [*(old for old in self._tasks if not old.done()), task]
@@ -254,15 +254,22 @@ async def open_session(
         AgentTimeout: the construction took longer than `seconds`.
         AgentError: the construction raised an exception.
     """
-    check_factory(factory)
+    known = class_of(factory)
     environment = EnvironmentLog() if environment is None else environment
-    keywords = arguments_for(factory, arguments)
+    if known is None or arguments.settings:
+        check_factory(factory)
+        keywords = arguments_for(factory, arguments)
+    else:
+        keywords = known.keywords(arguments)
     made = arguments.workspace is not None and os.path.isdir(arguments.workspace)
-    method = getattr(factory, "get_reply_from_agent", None)
+    if known is None:
+        is_async = is_coroutine_function(getattr(factory, "get_reply_from_agent", None))
+    else:
+        is_async = known.is_async
     owner = object()
-    thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
+    thread = None if is_async else AgentThread("agent", owner)
     given_up, gone = False, ""
-    if is_foreign(factory):
+    if is_foreign(factory) if known is None else known.is_foreign:
         note_foreign(factory)
 
     def construct() -> Any:
@@ -273,11 +280,14 @@ async def open_session(
 
     try:
         agent = called(construct, owner) if thread is None else await thread.call(construct, seconds)
-        check_agent(agent)
+        if known is None or not known.describes(agent):
+            known = None
+            check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             agent.environment = environment if is_built_in(agent) else EnvironmentLog()
             await _open(agent, seconds, owner)
-        verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
+        takes = takes_verbose(agent.get_reply_from_agent) if known is None else known.takes_verbose
+        verbose = arguments.verbose if takes else None
         session = AgentSession(agent, thread, verbose=verbose, home=home, owner=owner, environment=environment)
         try:
             session._made = made

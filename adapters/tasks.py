@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from viva.adapters.calls import CANCELLED_ITSELF, IN_AGENT, LoopBlocked, TimeoutLeft, guarded
 from viva.adapters.inside.raised import in_short
-from viva.adapters.turns import give_way
+from viva.adapters.turns import give_way, is_turn_over
 
 
 class OwnTask(asyncio.Task[Any]):
@@ -110,6 +110,14 @@ class _FirstStep:
                 asyncio._enter_task(self._loop, caller)
 
 
+def is_coroutine_function(function: object) -> bool:
+    """Return what `inspect.iscoroutinefunction` does, which takes ten times as long for most functions and methods."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if isinstance(code, CodeType) and code.co_flags & inspect.CO_COROUTINE:
+        return True
+    return inspect.iscoroutinefunction(function)
+
+
 def never_waits(function: object) -> bool:
     """Return whether something is a coroutine function that has nothing to await, as its interface may demand."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
@@ -141,34 +149,42 @@ class _StandIn(OwnTask):
         return True
 
 
-def runs_through(work: Awaitable[Any], *, never_waits: bool = False) -> bool:
-    """Return whether `run_through` may run some work: its code has nothing to wait for, so it needs no task of its own.
+Place = tuple[Any, "asyncio.Task[Any] | None"]
+"""A loop that can run work without a task of its own, and the task that is current on it."""
+
+
+def place_for(work: Awaitable[Any], *, never_waits: bool = False) -> Place | None:
+    """Return where `run_through` may run some work, if its code has nothing to wait for; None if it needs a task.
 
     Args:
         work: What an agent's method returned.
         never_waits: Whether it is known that the work runs to its end at its first step.
     """
     if not never_waits and (type(work) is not CoroutineType or not _has_no_await(work.cr_code)):
-        return False
+        return None
     loop = asyncio.get_running_loop()
+    if not _is_pythons(loop) or loop.get_debug():
+        return None
+    caller = asyncio.current_task(loop)
     # Within such a call, the stand-in is taken.
-    return _is_pythons(loop) and not loop.get_debug() and not isinstance(asyncio.current_task(loop), _StandIn)
+    return None if isinstance(caller, _StandIn) else (loop, caller)
 
 
-async def run_through(work: Any, owner: object) -> Any:
+async def run_through(work: Any, owner: object, place: Place) -> Any:
     """Run work that never waits in a context of its own, as the loop runs the only step of a task; return its result.
 
     Args:
-        work: A coroutine for which `runs_through` is true.
+        work: A coroutine.
         owner: Identifies the agent that it belongs to; what runs in it may cancel it.
+        place: What `place_for` has just returned for it.
 
     Raises:
         TimeoutLeft: it blocked the event loop for too long.
         RuntimeError: it cancelled itself, or it raised SystemExit or KeyboardInterrupt.
         Exception: its own exception.
     """
-    loop: Any = asyncio.get_running_loop()
-    caller, stand_in = asyncio.current_task(loop), _stand_in_of(loop)
+    loop, caller = place
+    stand_in = _stand_in_of(loop)
     stand_in.owner, stand_in.was_cancelled = owner, False
     if caller is not None:
         asyncio._leave_task(loop, caller)
@@ -180,7 +196,8 @@ async def run_through(work: Any, owner: object) -> Any:
         asyncio._leave_task(loop, stand_in)
         if caller is not None:
             asyncio._enter_task(loop, caller)
-        await give_way()
+        if is_turn_over():
+            await give_way()
     if stand_in.was_cancelled:
         raise RuntimeError(CANCELLED_ITSELF)
     return result

@@ -15,6 +15,11 @@ _asked: ReferenceType[asyncio.AbstractEventLoop] | None = None
 """The loop that will begin a new turn in its next pass; None during a turn."""
 
 
+def is_turn_over() -> bool:
+    """Return whether `give_way` would wait."""
+    return time.monotonic() >= _turn_ends
+
+
 async def give_way() -> None:
     """Let other work of the loop go first if the turn is over. Work that has not waited for anything calls this."""
     global _asked

@@ -140,6 +140,17 @@ def arguments(factory: Any, offered: dict[str, Any], settings: Any = None) -> di
     return {name: value for name, value in offered.items() if name in named}
 
 
+def accepted(factory: Any) -> tuple[str, ...]:
+    """Return the names of the offered arguments that a class or a function accepts.
+
+    Raises:
+        Setup: `wants`, as in `arguments`.
+        TypeError, ValueError: its parameters are not known.
+    """
+    named = _named(factory, *OFFERED)
+    return tuple(name for name in OFFERED if name in named)
+
+
 @lru_cache(maxsize=256)
 def _named(factory: Any, *offered: str) -> set[str]:
     """Return the same as `_names`, once for each factory: every run asks."""
@@ -196,14 +207,23 @@ def takes_verbose(method: Callable[..., Any]) -> bool:
 
 def workspace(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> str | None:
     """Return the agent's own folder, or else Viva's, which `tell` then sets."""
-    folder = getattr(agent, "workspace", None)
-    if folder is None:
-        folder = frameworks.folder_of(agent)
+    folder = own_folder(agent)
     if folder is None and ours is not None:
         folder = ours
-        with contextlib.suppress(AttributeError):  # an object with fixed attributes cannot use it
-            tell(agent, ours)
+        offer_folder(agent, ours, tell)
     return None if folder is None else os.fsdecode(folder)
+
+
+def own_folder(agent: Any) -> Any:
+    """Return the folder in which an agent says that it works; None if it names none."""
+    folder = getattr(agent, "workspace", None)
+    return frameworks.folder_of(agent) if folder is None else folder
+
+
+def offer_folder(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> None:
+    """Have `tell` set Viva's folder as an agent's workspace."""
+    with contextlib.suppress(AttributeError):  # an object with fixed attributes cannot use it
+        tell(agent, ours)
 
 
 def _classes(module: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from viva.adapters.calls import IN_AGENT, within
-from viva.adapters.tasks import OwnTask, never_waits, protect_tasks, run_through, runs_through, start_call
+from viva.adapters.tasks import OwnTask, never_waits, place_for, protect_tasks, run_through, start_call
 
 OWNER = object()
 NOTE: ContextVar[str] = ContextVar("note", default="of Viva")
@@ -30,8 +30,8 @@ async def loop(request: pytest.FixtureRequest) -> AsyncIterator[asyncio.Abstract
 
 async def call(agent: Callable[[], Coroutine[Any, Any, Any]], seconds: float = 60.0) -> Any:
     work = agent()
-    if runs_through(work):
-        return await run_through(work, OWNER)
+    if (place := place_for(work)) is not None:
+        return await run_through(work, OWNER, place)
     return await within(seconds, start_call(work, OWNER))
 
 
@@ -213,7 +213,7 @@ async def test_work_without_anything_to_wait_for_needs_no_task() -> None:
     assert not never_waits(print)
     for agent, needs_none in ((at_once, True), (waits, False)):
         work = agent()
-        assert runs_through(work) is needs_none
+        assert (place_for(work) is not None) is needs_none
         assert await within(60.0, start_call(work, OWNER)) == "done"
 
 
@@ -223,13 +223,13 @@ async def test_a_call_within_a_call_that_never_waits_has_a_task_of_its_own() -> 
 
     async def outer() -> list[Any]:
         work = inner()
-        return [asyncio.current_task(), runs_through(work), start_call(work, OWNER).result()]
+        return [asyncio.current_task(), place_for(work), start_call(work, OWNER).result()]
 
     first, without_task, second = await call(outer)
     assert first is not second
-    assert not without_task
+    assert without_task is None
 
 
 async def test_what_waits_although_it_was_said_not_to_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="it waits"):
-        await run_through(asyncio.sleep(0), OWNER)
+        await run_through(asyncio.sleep(0), OWNER, (asyncio.get_running_loop(), asyncio.current_task()))

@@ -7,15 +7,16 @@ import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from types import CoroutineType
 from typing import Any
 
 from viva.adapters.calls import TimeoutLeft, abandon, describe, within
-from viva.adapters.tasks import run_through, runs_through, start_call
+from viva.adapters.tasks import place_for, run_through, start_call
 from viva.adapters.threads import AgentThread
 from viva.errors import SharedSetupError
 from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.options import EVALUATOR_SECONDS
-from viva.exam.retry import retried
+from viva.exam.retry import wait_before
 from viva.judge.exchange.log import asking
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
@@ -84,8 +85,12 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
 
 def is_retryable(insights: Sequence[Insight]) -> bool:
     """Return whether judging again may help. It does not if a check itself is broken: that fails every time."""
-    errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
-    return any(verdict.fault == Fault.INFRA or is_model(verdict.by) for verdict in errors)
+    error = Label.ERROR
+    for insight in insights:
+        for verdict in insight.verdicts:
+            if verdict.label == error and (verdict.fault == Fault.INFRA or is_model(verdict.by)):
+                return True
+    return False
 
 
 async def _patiently(
@@ -93,15 +98,16 @@ async def _patiently(
 ) -> tuple[Insight, ...]:
     """Return the final insights of one evaluator; their usage includes that of its failed attempts."""
     spent: list[Usage] = []
-
-    async def judge() -> tuple[Insight, ...]:
-        insights = await _in_time(evaluator, transcript, context, seconds)
-        spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
-        return insights
-
+    insights: tuple[Insight, ...] = ()
     # Here, because the first step of an evaluator's task may be taken in the context of who starts it.
     with asking(evaluator.name):
-        insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
+        for number in range(1, max(judgings, 1) + 1):
+            if number > 1:
+                await wait_before(number, LONGEST_PAUSE)
+            insights = await _in_time(evaluator, transcript, context, seconds)
+            spent += [insight.usage for insight in insights if insight.usage is not NO_USAGE]
+            if not is_retryable(insights):
+                break
     if not spent or len(spent) == len(insights) == 1:
         return insights
     first, *others = insights
@@ -120,8 +126,8 @@ async def _in_time(
     judging: list[asyncio.Future[Any]] = []
     found: tuple[Insight, ...]
     try:
-        if evaluator.never_waits and runs_through(work, never_waits=True):
-            found = await run_through(work, evaluator)
+        if evaluator.never_waits and (place := place_for(work, never_waits=True)) is not None:
+            found = await run_through(work, evaluator, place)
         else:
             judging.append(start_call(work, evaluator))
             found = await within(seconds, judging[0])
@@ -142,7 +148,14 @@ async def _evaluate(evaluator: LoadedEvaluator, transcript: Transcript, context:
         )
         return (error_insight(evaluator.name, context.subject, words),)
     try:
-        return await _judged(evaluator, transcript, context)
+        if evaluator.is_async:
+            found = evaluator.evaluate(transcript, context)
+            insights = _read(evaluator, context, await found if _is_awaitable(found) else found)
+        else:
+            insights = await _judged_on_thread(evaluator, transcript, context)
+        if not evaluator.own and len(insights) == 1 and not insights[0].seconds:
+            return (changed(insights[0], seconds=time.monotonic() - began),)
+        return insights
     except SharedSetupError:
         raise
     except NoJudgement as error:
@@ -158,30 +171,31 @@ async def _evaluate(evaluator: LoadedEvaluator, transcript: Transcript, context:
     return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 
 
-async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
-    """Call an evaluator; a plain one in a thread of its own, which is abandoned if it does not end."""
-    began = time.monotonic()
-
-    def read(found: Any) -> tuple[Insight, ...]:
-        return insights_of(found, evaluator.name, context.subject, evaluator.own_name, trusted=evaluator.own)
+async def _judged_on_thread(
+    evaluator: LoadedEvaluator, transcript: Transcript, context: Context
+) -> tuple[Insight, ...]:
+    """Call a plain evaluator in a thread of its own, which is abandoned if it does not end."""
 
     def call() -> Any:
         found = evaluator.evaluate(transcript, context)
         # Reading may run the user's code, too: a generator, a mapping.
-        return found if inspect.isawaitable(found) else read(found)
+        return found if _is_awaitable(found) else _read(evaluator, context, found)
 
-    if evaluator.is_async:
-        found = call()
-    else:
-        thread = AgentThread("evaluator")
-        try:
-            found = await thread.call(call)
-        finally:
-            thread.release()
-    insights: tuple[Insight, ...] = read(await found) if inspect.isawaitable(found) else found
-    if not evaluator.own and len(insights) == 1 and not insights[0].seconds:
-        return (changed(insights[0], seconds=time.monotonic() - began),)
+    thread = AgentThread("evaluator")
+    try:
+        found = await thread.call(call)
+    finally:
+        thread.release()
+    insights: tuple[Insight, ...] = _read(evaluator, context, await found) if _is_awaitable(found) else found
     return insights
+
+
+def _is_awaitable(found: object) -> bool:
+    return type(found) is CoroutineType or inspect.isawaitable(found)
+
+
+def _read(evaluator: LoadedEvaluator, context: Context, found: object) -> tuple[Insight, ...]:
+    return insights_of(found, evaluator.name, context.subject, evaluator.own_name, trusted=evaluator.own)
 
 
 def _has_text(transcript: Transcript) -> bool:

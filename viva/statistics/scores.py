@@ -109,7 +109,7 @@ def insight_of(insights: Sequence[Insight], evaluator: str | None, run: str) -> 
     """
     # A loop, as this is asked several times of each of 100,000 runs.
     for insight in insights:
-        if insight.evaluator == evaluator and run in ("", insight.subject):
+        if insight.evaluator == evaluator and (not run or insight.subject == run):
             return insight
     return None
 

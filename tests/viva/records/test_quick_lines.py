@@ -168,6 +168,32 @@ def test_a_record_is_written_around_the_lines_of_its_setting_and_its_insights() 
     assert decode_json(RunRecord, write_line(record) or b"") == decode_json(RunRecord, encode(record))
 
 
+def test_the_transcripts_and_records_of_trials_are_written_as_each_alone_would_be() -> None:
+    setting = Setting(case="c", agent="a", workspace="workspaces/r", trial=1)
+    for error in (None, ',"trial":9876543210987', ',"usage":{'):
+        for trial in (1, 1, 1, 20, 20):
+            insight = Insight("one", f"r-{trial}", Label.HIT, 1.0, usage=NO_USAGE)
+            transcript = Transcript(stop=StopReason.FINISHED, usage={"target": NO_USAGE}, notes=(error or "",))
+            record = RunRecord(
+                f'r-{trial}"é',
+                "c",
+                "a",
+                Outcome.SCORED,
+                1.0,
+                error=error,
+                trial=trial,
+                insights=(insight,),
+                usage={"target": NO_USAGE, "judge": USED},
+                timing=Timing(1.7e9 + trial, 1e-05),
+                setting=setting,
+            )
+            assert write_line(transcript) == encode(transcript)
+            assert decode_json(RunRecord, write_line(record) or b"") == record
+    changed = dataclasses.replace(record, usage={"target": USED})
+    assert decode_json(RunRecord, write_line(changed) or b"") == changed
+    assert write_line(dataclasses.replace(record, id="\ud800")) is None
+
+
 class Raises:
     """An object that cannot be written, read or shown."""
 

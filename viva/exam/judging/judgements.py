@@ -47,11 +47,10 @@ def insights_of(
     Raises:
         NoJudgement: the value is not a judgement.
     """
-    if trusted and type(found) is Insight and found.evaluator == name:
-        for score in (found.score, found.low, found.high, *found.scores.values()):
-            _check(score)
-        for verdict in found.verdicts:
-            _check(verdict.score)
+    if type(found) is Insight and found.evaluator == name and (trusted or _is_plain(found)):
+        for score in _scores_of(found):
+            if type(score) is not float or not 0.0 <= score <= 1.0:
+                _check(score)
         return (found,)
     if isinstance(found, Insight):
         return (_sound_insight(found, name, own_name or name, trusted=trusted),)
@@ -149,16 +148,16 @@ def _is_plain(insight: Insight) -> bool:
         return False
     if insight.details or insight.scores or insight.isolation != () or insight.notes != ():
         return False
-    texts, numbers = list(_TEXTS(insight)), [insight.seconds]
+    texts, numbers, scores = [*_TEXTS(insight)], [insight.seconds], [*_SCORES(insight)]
     for verdict in insight.verdicts:
-        if type(verdict) is not Verdict or _REST(verdict) != ((), (), (), None):
+        if type(verdict) is not Verdict or _REST(verdict) != _NO_REST:
             return False
         texts += _TEXTS_OF_VERDICT(verdict)
         numbers += _NUMBERS_OF_VERDICT(verdict)
+        scores.append(verdict.score)
     if not _TEXT.issuperset(map(type, texts)) or not _NUMBER.issuperset(map(type, numbers)):
         return False
-    scores = (insight.low, insight.high, insight.score, *(verdict.score for verdict in insight.verdicts))
-    if any(type(score) is not float for score in scores if score is not None):
+    if not _SCORE.issuperset(map(type, scores)):
         return False
     try:
         "".join(texts).encode()
@@ -167,11 +166,13 @@ def _is_plain(insight: Insight) -> bool:
     return math.isfinite(sum(numbers))
 
 
+_SCORES = attrgetter("low", "high", "score")
 _TEXTS = attrgetter("evaluator", "subject", "label", "summary")
 _TEXTS_OF_VERDICT = attrgetter("subject", "criterion", "label", "reason", "by", "statement", "wanted", "got")
 _NUMBERS_OF_VERDICT = attrgetter("weight", "seconds")
 _REST = attrgetter("evidence", "votes", "flags", "fault")
-_TEXT, _NUMBER = frozenset({str, Label}), frozenset({float})
+_NO_REST = (), (), (), None
+_TEXT, _NUMBER, _SCORE = frozenset({str, Label}), frozenset({float}), frozenset({float, type(None)})
 
 
 def _sound_verdict(verdict: Verdict) -> Verdict:
@@ -188,15 +189,14 @@ def _checked(kind: type[T], value: T) -> T:
         raise NoJudgement(f"a wrong {kind.__name__}: {error}") from error
 
 
-def _scores_of(insight: Insight) -> Iterator[object]:
-    yield from (insight.score, insight.low, insight.high)
-    yield from insight.scores.values()
-    yield from (verdict.score for verdict in insight.verdicts)
+def _scores_of(insight: Insight) -> list[object]:
+    scores = [insight.score, insight.low, insight.high, *[verdict.score for verdict in insight.verdicts]]
+    if insight.scores:
+        scores += insight.scores.values()
+    return [score for score in scores if score is not None]
 
 
 def _check(score: object) -> None:
-    if type(score) is float and 0.0 <= score <= 1.0:
-        return
     if score is not None and not _is_score(score):
         raise NoJudgement(f"a score of {score!r:.80}, and a score must be between 0 and 1")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection
 from functools import cache
-from operator import attrgetter
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
 from viva.records.copies import changed
 from viva.records.quick.structs import define
+from viva.records.quick.templates import Templates
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, NO_USAGE, Metrics, Round, SubAgentShare, Transcript, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
@@ -63,28 +63,41 @@ def _setting_in_parts(setting: Setting) -> bytes | None:
     """Write a setting that has what another one had, except for workspace and trial; None if it must be encoded."""
     if type(setting.workspace) is not str or type(setting.trial) is not int:
         return None
-    key, same = (setting.case, setting.agent, setting.persona, setting.strategy), _same_of_setting(setting)
-    known = _settings.get(key)
-    if known is None or known[0] != same:
-        marked = changed(setting, workspace=_MARK, trial=_MARK_TRIAL)
-        line = _write(msgspec.convert(marked, _form(Setting), from_attributes=True))
-        parts = [part for half in line.split(_write(_MARK)) for part in half.split(b"%d" % _MARK_TRIAL)]
-        if len(_settings) >= MOST_LINES:
-            _settings.clear()
-        known = _settings[key] = same, parts
-    if len(known[1]) != 3:
+    parts = _settings.parts_of((setting.case, setting.agent, setting.persona, setting.strategy), setting)
+    if parts is None:
         return None
-    first, second, third = known[1]
+    first, second, third = parts
     return _written(setting, b"%b%b%b%d%b" % (first, _write(setting.workspace), second, setting.trial, third))
 
 
-_MARK, _MARK_TRIAL = "\0workspace", 9_876_543_210_987
-"""What stands for the workspace and the trial in the line of which the parts are made."""
-_settings: dict[tuple[str, str, str, str], tuple[tuple[Any, ...], list[bytes]]] = {}
-"""What the last setting of an agent's runs of a case had, and the line around workspace and trial."""
-_same_of_setting = attrgetter(
-    *(field.name for field in dataclasses.fields(Setting) if field.name not in ("workspace", "trial"))
-)
+def _cut_setting(setting: Setting) -> tuple[bytes, ...] | None:
+    marked = changed(setting, workspace=_MARK, trial=_MARK_NUMBER)
+    line = _write(msgspec.convert(marked, _form(Setting), from_attributes=True))
+    first, *rest = line.split(_write(_MARK))
+    if len(rest) != 1:
+        return None
+    second, *rest = rest[0].split(b"%d" % _MARK_NUMBER)
+    return (first, second, *rest) if len(rest) == 1 else None
+
+
+_MARK, _MARK_NUMBER = "\0mark", 9_876_543_210_987
+"""What stands in a template for a text and a number that differ from run to run."""
+_settings = Templates(Setting, ("workspace", "trial"), _cut_setting)
+
+
+def _transcript_in_parts(transcript: Transcript) -> bytes | None:
+    """Return the line of another transcript without rounds that was equal to this one; None if there was none."""
+    if transcript.rounds or _form_of_transcript(transcript) is None:
+        return None
+    parts = _transcripts.parts_of(transcript.round_count, transcript)
+    return None if parts is None else parts[0]
+
+
+def _whole_transcript(transcript: Transcript) -> tuple[bytes, ...]:
+    return (_write(msgspec.convert(transcript, _form(Transcript), from_attributes=True)),)
+
+
+_transcripts = Templates(Transcript, (), _whole_transcript)
 
 
 def _record_in_parts(record: RunRecord) -> bytes | None:
@@ -95,13 +108,38 @@ def _record_in_parts(record: RunRecord) -> bytes | None:
     setting = write_line(record.setting)
     if setting is None or not lines or None in lines:
         return None
+    insights = b",".join(lines)  # type: ignore[arg-type]
+    if type(record.id) is str and type(record.trial) is int:
+        parts = _records.parts_of((record.subject, record.agent, record.score), record)
+        if parts is not None:
+            first, second, third, fourth, last = parts
+            run, trial = _write(record.id), b"" if record.trial == 1 else b',"trial":%d' % record.trial
+            timing = _write(msgspec.convert(record.timing, _timing(), from_attributes=True))
+            return b'%b%b%b%b%b,"insights":[%b]%b%b%b,"setting":%b}' % (
+                first, run, second, trial, third, insights, fourth, timing, last, setting
+            )  # fmt: skip
     rest = _write(msgspec.convert(record, _form(RunRecord, _PARTS), from_attributes=True))
     # Inside of a text, quotes are escaped, so this is the first key of its name; usage follows the insights.
-    before, usage, after = rest.partition(b',"usage":{')
-    if not usage:
-        return None
-    insights = b",".join(lines)  # type: ignore[arg-type]
-    return b'%b,"insights":[%b]%b%b,"setting":%b}' % (before, insights, usage, after[:-1], setting)
+    before, usage, after = rest.partition(_USED)
+    return b'%b,"insights":[%b]%b%b,"setting":%b}' % (before, insights, usage, after[:-1], setting) if usage else None
+
+
+def _cut_record(record: RunRecord) -> tuple[bytes, ...] | None:
+    marked = changed(record, id=_MARK, trial=_MARK_NUMBER, timing=Timing(float(_MARK_NUMBER)))
+    line = _write(msgspec.convert(marked, _form(RunRecord, _PARTS), from_attributes=True))
+    parts = []
+    # Each is the first of its kind: the id is the first field, and keys cannot be in a text, where quotes are escaped.
+    for mark in (_write(_MARK), b',"trial":%d' % _MARK_NUMBER, _USED, b'{"started":%d.0}' % _MARK_NUMBER):
+        before, found, line = line.partition(mark)
+        if not found:
+            return None
+        parts.append(before)
+    first, second, third, fourth = parts
+    return first, second, third, _USED + fourth, line[:-1]
+
+
+_USED = b',"usage":{'
+_records = Templates(RunRecord, ("id", "trial", "timing", "insights", "setting"), _cut_record)
 
 
 _PARTS = ("insights", "setting")
@@ -180,7 +218,11 @@ _FORMS: dict[type, Callable[[Any], Any]] = {
     RunRecord: _form_of_record,
     Setting: _form_of_setting,
 }
-_IN_PARTS: dict[type, Callable[[Any], bytes | None]] = {Setting: _setting_in_parts, RunRecord: _record_in_parts}
+_IN_PARTS: dict[type, Callable[[Any], bytes | None]] = {
+    Setting: _setting_in_parts,
+    Transcript: _transcript_in_parts,
+    RunRecord: _record_in_parts,
+}
 _TWICE = frozenset({Setting, Insight})
 
 
@@ -205,14 +247,14 @@ def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
         empty = {"rounds": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
         return _struct(kind, usage=dict[str, _usage()], metrics=_metrics() | None, **empty)  # type: ignore[misc]
     if kind is RunRecord and left_out == _PARTS:
-        parts = {"usage": dict[str, _usage()], "timing": _struct(Timing), "metrics": _metrics() | None}  # type: ignore[misc]
+        parts = {"usage": dict[str, _usage()], "timing": _timing(), "metrics": _metrics() | None}  # type: ignore[misc]
         return _struct(kind, left_out, **parts)
     if kind is RunRecord:
         return _struct(
             kind,
             insights=tuple[_form(Insight, left_out), ...],  # type: ignore[misc]
             usage=dict[str, _usage()],  # type: ignore[misc]
-            timing=_struct(Timing),
+            timing=_timing(),
             metrics=_metrics() | None,
             setting=_form(Setting),
         )
@@ -222,6 +264,11 @@ def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
 @cache
 def _usage() -> Any:
     return _struct(Usage)
+
+
+@cache
+def _timing() -> Any:
+    return _struct(Timing)
 
 
 @cache
