@@ -1,9 +1,14 @@
-"""Measures a check: warm, cold and from the pool, compared with `docker run` and `docker exec` in the same run."""
+"""Measures a check: warm, cold and from the pool, compared with `docker run` and `docker exec` in the same run.
+
+The floor of a figure is what the kernel takes for its physical part, measured in a check in the same sandbox: a fork
+of the process that runs the same code, and a copy of the workspace that is written and removed again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import statistics
@@ -21,6 +26,40 @@ CODE = "import json, os\nassert len(os.listdir()) >= 1\nassert json.loads('[1]')
 VIEW = RunView(chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "2 + 2?"), ("human", "4")])
 WARM = {"1 MB": 2.2, "10 MB": 5.0, "1,000 files of 1 kB": 8.0}
 """Budgets of a warm check in a locked container, in milliseconds, by workspace."""
+FLOOR = """
+import json, os, statistics, time
+code = {code!r}
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        exec(compile(code, "<check>", "exec"), {{}})
+        os._exit(0)
+    os.waitpid(child, 0)
+
+found = {{name: open(name, "rb").read() for name in os.listdir()}}
+
+def copy():
+    os.mkdir("copy")
+    for name, content in found.items():
+        file = os.open("copy/" + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(file, content)
+        os.close(file)
+    for name in found:
+        os.unlink("copy/" + name)
+    os.rmdir("copy")
+
+def median(act):
+    times = []
+    for _ in range(50):
+        began = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1000
+
+print(json.dumps([median(fork), median(copy)]))
+"""
+"""The check that measures the floor, and prints it: milliseconds of a fork, and of a copy of the workspace."""
 CONVERSATION_SECONDS = 2.0
 """Duration of the conversation before the first check: longer than starting a container."""
 
@@ -51,14 +90,17 @@ async def _of(kind: str) -> list[Figure]:
                     "ms",
                 ),
             ]
+            found += await _floor(sandbox, f"{kind}: floor", mega, "1 MB")
             for name, files, size in (
                 ("10 MB", 20, 500_000),
                 ("50 MB", 20, 2_500_000),
                 ("1,000 files of 1 kB", 1000, 1000),
             ):
-                times = await _warm(sandbox, workspace_of(folder, name, files, size), 15)
+                workspace = workspace_of(folder, name, files, size)
+                times = await _warm(sandbox, workspace, 15)
                 label = f"{kind}: warm check p50, workspace of {name}"
                 found.append(Figure(label, percentile(times, 50), "ms", _budget(kind, name)))
+                found += await _floor(sandbox, f"{kind}: floor", workspace, name)
             found += await _first(sandbox, kind, mega)
             found += await _many(sandbox, kind, mega)
         if kind == "docker":
@@ -101,6 +143,19 @@ async def _warm(sandbox: Sandbox, workspace: Path, number: int) -> list[float]:
     times = [await _timed(session) for _ in range(number)]
     await session.close()
     return times
+
+
+async def _floor(sandbox: Sandbox, label: str, workspace: Path, name: str) -> list[Figure]:
+    """Measure what the kernel takes in the same sandbox: for a fork, and for a copy of the workspace."""
+    session = await sandbox.open(workspace, VIEW, run_id="bench")
+    result = await session.check(FLOOR.format(code=CODE))
+    await session.close()
+    assert result.ending is Ending.PASSED, result
+    fork, copy = json.loads(result.output)
+    found = [Figure(f"{label}: a copy of {name}, written and removed, p50", copy, "ms")]
+    if name == "1 MB":
+        found.append(Figure(f"{label}: a fork that runs the same code, p50", fork, "ms"))
+    return found
 
 
 async def _first(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:

@@ -97,7 +97,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         hardening.first_to_die()
         if stage["world"]:
             namespaces.close_off(stage["masks"])
-            if not stage["filter"].install():
+            if not (stage["filtered"] and stage["filter"].install()):
                 raise OSError("there is no filter of system calls for this machine")
         landlock.enter_domain(stage["landlock_ruleset"])
         request_end, report.descriptor = _connect_streams(pipes)
@@ -112,7 +112,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
     try:
         report.proof = request["proof"]
         os.chdir(stage["home"])  # which was not there before
-        hardening.limit_resources(request["limits"], stage["base"], stage["helpers"])
+        hardening.limit_resources(request["limits"], stage["base"], stage["helpers"], stage["ceilings"])
         conversation.put_history_file(request["code"], stage["names"], stage["dumps"])
         try:
             code = _compile(request["code"], "<check>", "exec", 0, True)

@@ -15,6 +15,9 @@ from typing import Any
 
 from viva.sandbox.inside import watch
 
+_held: list[bytes] = []
+"""Frames that wait for the next one."""
+
 
 def receive() -> tuple[bytes, memoryview]:
     """Return the kind and the payload of the next frame.
@@ -39,9 +42,13 @@ def _take(size: int) -> bytes:
     return bytes(data) if size < 65536 else data  # type: ignore[return-value]
 
 
-def send(kind: bytes, message: dict[str, Any]) -> None:
-    """Write one frame."""
-    data = json.dumps(message).encode("utf-8")
-    data = len(data).to_bytes(4, "big") + kind + data
+def send(kind: bytes, message: dict[str, Any], *, with_next: bool = False) -> None:
+    """Write one frame; `with_next`, together with the next one, so that nobody on the way is woken twice."""
+    text = json.dumps(message).encode("utf-8")
+    _held.append(len(text).to_bytes(4, "big") + kind + text)
+    if with_next:
+        return
+    data = b"".join(_held)
+    _held.clear()
     while data:
         data = data[os.write(1, data) :]

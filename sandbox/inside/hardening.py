@@ -15,6 +15,8 @@ PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 MIB = 1024 * 1024
+PAGE = resource.getpagesize()
+_DONT_FORK = 10
 
 libc = ctypes.CDLL(None, use_errno=True)
 _capset = libc.capset  # looked up once, and not again by each check
@@ -41,19 +43,42 @@ def end_with_parent(number: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
-def own_memory() -> tuple[int, int, int]:
-    """Return this process's size, data and private resident bytes: every fork begins with these."""
-    with open("/proc/self/statm") as file:
-        size, resident, shared, _text, _lib, data, _dirty = (int(word) for word in file.read().split())
-    page = resource.getpagesize()
-    return size * page, data * page, (resident - shared) * page
+def forks_memory(kept_from_them: int) -> tuple[int, int, int]:
+    """Return the size, data and private resident bytes that every fork of this process begins with."""
+    descriptor = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        size, resident, shared, _text, _lib, data, _dirty = map(int, os.read(descriptor, 200).split())
+    finally:
+        os.close(descriptor)
+    begin, begin_data, begin_private = (pages * PAGE - kept_from_them for pages in (size, data, resident - shared))
+    return begin, begin_data, begin_private
 
 
-def limit_resources(limits: dict[str, float], base: tuple[int, int, int], helpers: int) -> None:
+def resource_ceilings() -> dict[int, int]:
+    """Return the hard rlimits of this process, and of all that it forks, where it has one; by kind."""
+    kinds = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+    hard = {kind: resource.getrlimit(kind)[1] for kind in kinds}
+    return {kind: ceiling for kind, ceiling in hard.items() if ceiling != resource.RLIM_INFINITY}
+
+
+def keep_from_forks(data: memoryview) -> int:
+    """Leave this memory out of every later fork of this process: no check needs it, and copying its page tables takes
+    a check's time. A fork that reads it dies. Returns the number of bytes that forks do not have."""
+    if data.nbytes < 64 * PAGE or data.readonly:
+        return 0
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(data))
+    first, last = -(-begin // PAGE) * PAGE, (begin + data.nbytes) // PAGE * PAGE
+    done = libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _DONT_FORK) == 0
+    return last - first if done else 0
+
+
+def limit_resources(
+    limits: dict[str, float], base: tuple[int, int, int], helpers: int, ceilings: dict[int, int]
+) -> None:
     """Set the soft and the hard rlimits of a check's process, for good.
 
-    `helpers` is how many processes of ours count against RLIMIT_NPROC; below zero, it is not set, since it would count
-    those of others too.
+    `ceilings` are the hard limits that it has, from `resource_ceilings`. `helpers` is how many processes of ours count
+    against RLIMIT_NPROC; below zero, it is not set, since it would count those of others too.
     """
     memory = int(limits["memory_mb"] * MIB)
     cpu = max(1, int(-(-limits["cpu_seconds"] // 1)))
@@ -74,9 +99,7 @@ def limit_resources(limits: dict[str, float], base: tuple[int, int, int], helper
         maximum = int(limits["processes"]) + helpers
         wanted.append((resource.RLIMIT_NPROC, maximum, maximum))
     for kind, soft, hard in wanted:
-        ceiling = resource.getrlimit(kind)[1]
-        if ceiling == resource.RLIM_INFINITY:
-            ceiling = hard
+        ceiling = ceilings.get(kind, hard)
         resource.setrlimit(kind, (min(soft, ceiling), min(hard, ceiling)))
 
 

@@ -44,6 +44,7 @@ class Keeper:
         self.template = template
         self.world = template.world
         self.hits = 0
+        self.counters: list[str] = []
         self.wake_read, self.wake_write = os.pipe()
 
     def start(self) -> None:
@@ -55,7 +56,8 @@ class Keeper:
             os.set_blocking(descriptor, False)
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         why = self.why_no_world() if self.world else ""
-        self.hits = hits()
+        self.counters = [path for path in _COUNTERS if os.path.exists(path)]
+        self.hits = hits(self.counters)
         self.template.hello(keeps=not why, why=why, filtered=self.template.filtered)
 
     def loop(self) -> None:
@@ -78,7 +80,7 @@ class Keeper:
 
             def work() -> None:
                 server.start()
-                frames.send(b"W", {"nonce": order["nonce"]})
+                frames.send(b"W", {"nonce": order["nonce"]}, with_next=True)
                 server.loop()
 
             ending.run_to_its_end(server, work)
@@ -91,7 +93,7 @@ class Keeper:
             os.rmdir(options["root"])
         if status != 0:
             raise watch.ServerStop("the server of a run was lost")
-        before, self.hits = self.hits, hits()
+        before, self.hits = self.hits, hits(self.counters)
         frames.send(b"X", {"nonce": order["nonce"], "worn": self.hits > before})
 
     def fork(self) -> int:
@@ -180,15 +182,20 @@ def _end_with(keeper: int) -> None:
         os._exit(0)
 
 
-def hits() -> int:
+def hits(counters: list[str]) -> int:
     """Return how often this container was hit by a limit of its control group; 0 where that cannot be seen."""
     total = 0
-    for path in _COUNTERS:
+    for path in counters:
         try:
-            with open(path) as file:
-                lines = file.read().splitlines()
+            descriptor = os.open(path, os.O_RDONLY)
         except OSError:
             continue
+        try:
+            lines = os.read(descriptor, 4096).decode("ascii", "replace").splitlines()
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
         for line in lines:
             name, _, number = line.rpartition(" ")
             total += int(number) if name in ("", *_HITS) and number.isdigit() else 0

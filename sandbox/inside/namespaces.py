@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, which are slow
+import _socket
 import ctypes
+import errno
 import fcntl
 import os
-import platform
-import socket
 import struct
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ class FileSystem(NamedTuple):
     place: str
     size: int
     """MiB."""
+    holds_workspace: bool
+    """Whether the copies of the workspace lie on it."""
 
 
 def clone(flags: int) -> int:
@@ -57,9 +59,10 @@ def clone(flags: int) -> int:
     Raises:
         OSError: the kernel, or a filter of system calls, forbids it.
     """
-    number = _CLONE.get(platform.machine())
+    machine = os.uname().machine
+    number = _CLONE.get(machine)
     if number is None:
-        raise OSError(38, f"the number of clone on {platform.machine()} is not known")
+        raise OSError(38, f"the number of clone on {machine} is not known")
     words = [ctypes.c_long(word) for word in (number, flags | _signal.SIGCHLD, 0, 0, 0, 0)]
     pid = int(_syscall(*words))  # libc's own view of this process is not renewed: the child forks, and does no more
     if pid < 0:
@@ -106,13 +109,14 @@ def _waiting_process() -> int:
     return pid
 
 
-def settle(user: int, group: int) -> None:
+def settle(user: int, group: int, devices: dict[str, int]) -> None:
     """Set up a run's new namespaces, as their first process: everything but the file systems of its checks.
 
     What the container has elsewhere stays as it is, read-only; what it shares between runs is covered, and what covers
     it cannot be taken away, since no check may unmount.
 
-    `user` and `group` are those that this process had before, and keeps: the only ones that exist in here.
+    `user` and `group` are those that this process had before, and keeps: the only ones that exist in here. `devices`
+    are those of the container, from `device_mounts`.
 
     Raises:
         OSError: the kernel forbids something.
@@ -124,11 +128,17 @@ def settle(user: int, group: int) -> None:
     mount("proc", "/proc", "proc", _PROC)
     if os.path.isdir(_EMPTY):
         mount("tmpfs", _EMPTY, "tmpfs", _PROC | _READ_ONLY, "size=4k,nr_inodes=2,mode=0555")
+    own = []
     if os.path.isdir("/dev/pts"):
         mount("devpts", "/dev/pts", "devpts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=0620")
+        own.append("/dev/pts")
     if os.path.isdir("/dev/mqueue"):
         mount("mqueue", "/dev/mqueue", "mqueue", _PROC | _READ_ONLY)
-    _lock_devices()
+        own.append("/dev/mqueue")
+    # Nobody may change the modes and times of /dev and the devices in it: a bwrap has the host's own devices, and a
+    # container's are those of the run after this one. They work as before.
+    for place, flags in {**devices, **{place: _flags_of(place) for place in own}}.items():
+        mount("none", place, None, _REMOUNT | _BIND | _READ_ONLY | flags)
     _raise_loopback()
     for name, words in TCP_BUFFERS.items():
         _write("/proc/sys/net/ipv4/" + name, words)
@@ -143,7 +153,21 @@ def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
     for one in file_systems:
         if not first and (_umount2 is None or _umount2(one.place.encode(), _DETACH) != 0):
             raise _failed("umount2 " + one.place)
-        mount("tmpfs", one.place, "tmpfs", _NO_SUID | _NO_DEVICES, f"size={one.size}m,{owner}")
+        data = f"size={one.size}m,{owner}"
+        if not (one.holds_workspace and _mounted_in_large_pieces(one.place, data)):
+            mount("tmpfs", one.place, "tmpfs", _NO_SUID | _NO_DEVICES, data)
+
+
+def _mounted_in_large_pieces(place: str, data: str) -> bool:
+    """Mount a file system whose files take memory in larger pieces than pages, as far as their size goes: copies of
+    large files are made and removed in a quarter of the time. Returns False where the kernel has no such thing."""
+    try:
+        mount("tmpfs", place, "tmpfs", _NO_SUID | _NO_DEVICES, data + ",huge=within_size")
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return False
+    return True
 
 
 def masks() -> list[tuple[str, str]]:
@@ -183,16 +207,15 @@ def mount(source: str, place: str, kind: str | None, flags: int, data: str = "")
         raise _failed("mount " + place)
 
 
-def _lock_devices() -> None:
-    """Make /dev and the devices in it read-only, so that nobody changes their modes and times; they work as before.
+def device_mounts() -> dict[str, int]:
+    """Return where something is mounted at /dev or below it, but for what checks write to, and the flags of mount(2)
+    that it has. In each world it is the same at first."""
+    return {place: _flags_of(place) for place in _mounts_at("/dev") if place != "/dev/" + _OF_CHECKS}
 
-    A bwrap has the host's own devices, and a container's are those of the run after this one.
-    """
-    for place in _mounts_at("/dev"):
-        if place != "/dev/" + _OF_CHECKS:
-            kept = os.statvfs(place).f_flag & ~_READ_ONLY
-            flags = sum(mount_flag for shown, mount_flag in _MOUNT_FLAGS.items() if kept & shown)
-            mount("none", place, None, _REMOUNT | _BIND | _READ_ONLY | flags)
+
+def _flags_of(place: str) -> int:
+    kept = os.statvfs(place).f_flag
+    return sum(flag for shown, flag in _MOUNT_FLAGS.items() if kept & shown)
 
 
 def _mounts_at(folder: str) -> list[str]:
@@ -204,8 +227,11 @@ def _mounts_at(folder: str) -> list[str]:
 
 def _raise_loopback() -> None:
     """Switch on the only interface of a new network namespace."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", _UP))
+    any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    try:
+        fcntl.ioctl(any_socket.fileno(), _SET_FLAGS, struct.pack("16sh22x", b"lo", _UP))
+    finally:
+        any_socket.close()
 
 
 def _write(path: str, words: str) -> None:

@@ -59,9 +59,11 @@ class Server:
         self.trusted: tuple[str, ...] = ()
         self.classes: dict[str, Any] = {}
         self.landlock_ruleset = -1
-        self.filter = system_calls.Filter()
+        self.filter = system_calls.Filter(system_calls.LAST)
         self.filtered = False
         self.masks: list[tuple[str, str]] = []
+        self.devices: dict[str, int] = {}
+        self.ceilings = hardening.resource_ceilings()
         self.for_run(options)
 
     def for_run(self, options: dict[str, Any]) -> Server:
@@ -92,9 +94,10 @@ class Server:
         self.classes = conversation.message_classes()
         self.trusted = witness.trusted_folders(sys.path)
         self.landlock_ruleset = landlock.create_ruleset(guards_settings=not self.options["alone"])
-        # In a world each check has it for itself: this process has namespaces and mounts to make.
-        self.filtered = self.world or self.filter.install()
-        self.masks = namespaces.masks() if self.world else []
+        # In a world each check adds the rest: this process has namespaces and mounts to make.
+        self.filtered = system_calls.Filter(system_calls.SHARED if self.world else system_calls.WHOLE).install()
+        if self.world:
+            self.masks, self.devices = namespaces.masks(), namespaces.device_mounts()
         child.prepare(self.options.get("site"))
         if self.world:
             child.prepare_run(self.home, self.scratch)  # the same folders in every world
@@ -111,7 +114,7 @@ class Server:
             hardening.become_subreaper()
         if self.world:
             hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
-            namespaces.settle(*self.who)
+            namespaces.settle(*self.who, self.devices)
             self.own_pids = namespaces.own_pids()
             hardening.set_dumpable(False)
             self.replace_file_systems(first=True)
@@ -148,16 +151,15 @@ class Server:
         """Load a workspace and a conversation, and record the state that a fork of this process starts from."""
         self.workspace = files.Workspace(payload)
         self.names = conversation.names(self.workspace.header, self.classes)
-        self.base = hardening.own_memory()
+        self.base = hardening.forks_memory(hardening.keep_from_forks(payload))
 
     def prepare_next(self) -> None:
         """Prepare the next check's process, and meanwhile its files."""
-        renewed = self.world and files.used_entries(self.options["mounts"]) > MANY_FILES
-        if renewed:
-            self.replace_file_systems()  # first: that process has the file systems that are mounted when it is forked
+        full = [mount for mount in self.options["mounts"] if self.world and files.used_entries([mount]) > MANY_FILES]
+        if full:
+            self.replace_file_systems(full)  # first: that process has those that are mounted when it is forked
         self.staged = self.stage()
-        if not renewed:
-            self.renew()
+        self.renew()
         self.staged = self.staged or self.stage()
         self.set_up()
 
@@ -181,10 +183,16 @@ class Server:
             time.sleep(0.001)
         return False
 
-    def replace_file_systems(self, *, first: bool = False) -> None:
-        """Mount the file systems of a world, `first`, or others in their stead."""
-        file_systems = map(namespaces.FileSystem, self.options["mounts"], self.options["sizes"])
-        namespaces.refresh(list(file_systems), first=first)
+    def replace_file_systems(self, mounts: list[str] | None = None, *, first: bool = False) -> None:
+        """Mount the file systems of a world, or some of them (`mounts`), `first`, or others in their stead."""
+        namespaces.refresh(
+            [
+                namespaces.FileSystem(mount, size, self.root == mount)
+                for mount, size in zip(self.options["mounts"], self.options["sizes"])  # noqa: B905 - of Python 3.10
+                if mounts is None or mount in mounts
+            ],
+            first=first,
+        )
 
     def set_up(self) -> None:
         """Write a fresh copy of the workspace for the next check."""
@@ -209,7 +217,9 @@ class Server:
             "world": self.world,
             "own_pids": self.own_pids,
             "masks": self.masks,
+            "filtered": self.filtered,
             "filter": self.filter,
+            "ceilings": self.ceilings,
         }
         return staging.stage(settings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 import struct
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
@@ -50,6 +50,11 @@ _NEW_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag that `clone` knows
 _ARCHES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _ALLOW, _EPERM, _ENOSYS, _EAFNOSUPPORT, _EPROTONOSUPPORT = 0x7FFF0000, 0x00050001, 0x00050026, 0x00050061, 0x0005005D
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_WORLD_MAKING = ("mount", "umount2", "unshare", "setns")
+"""With clone's flags, what a keeper and its servers make worlds with."""
+WHOLE, SHARED, LAST = "whole", "shared", "last"
+"""Parts of the filter: in a world, its makers install `SHARED` once, and each check adds `LAST`, which is everything
+else. The kernel applies both; it takes it 0.1 ms to install the whole one, which each check would wait for."""
 _FEW = 4
 """Rules that are simply tried one after the other."""
 _Code = list[tuple[int, int, int, int]]
@@ -77,8 +82,8 @@ def _sockets() -> _Code:
     return [*code, (_RETURN, 0, 0, _EPROTONOSUPPORT), (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _EAFNOSUPPORT)]
 
 
-def _rules(column: int) -> dict[int, _Code]:
-    """Return what is done about each system call that is not simply allowed, by its number."""
+def _rules(column: int, part: str) -> dict[int, _Code]:
+    """Return what a part of the filter does about each system call that is not simply allowed, by its number."""
     refuse: _Code = [(_RETURN, 0, 0, _EPERM)]
     found = {numbers[column]: refuse for numbers in _DENIED.values()}
     found |= {both[column]: _only_if(arguments) for both, arguments in _ON_ITSELF.values()}
@@ -87,7 +92,8 @@ def _rules(column: int) -> dict[int, _Code]:
     found[_CLONE[column]] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), *refuse, (_RETURN, 0, 0, _ALLOW)]
     found[_FCNTL[column]] = [_argument(1), (_EQUAL, 0, 1, _F_NOTIFY), *refuse, (_RETURN, 0, 0, _ALLOW)]
     found[_SOCKET[column]] = _sockets()
-    return found
+    makers = {_CLONE[column], *(_DENIED[name][column] for name in _WORLD_MAKING)}
+    return {number: rule for number, rule in found.items() if part == WHOLE or (part == LAST) is (number in makers)}
 
 
 def _search(rules: list[tuple[int, _Code]]) -> _Code:
@@ -103,8 +109,8 @@ def _search(rules: list[tuple[int, _Code]]) -> _Code:
     return [(_AT_LEAST, 0, 1, rules[middle][0]), (_JUMP, 0, 0, len(below)), *below, *above]
 
 
-def filter_program(machine: str) -> bytes | None:
-    """Return the seccomp filter as classic BPF (`struct sock_filter[]`).
+def filter_program(machine: str, part: str = WHOLE) -> bytes | None:
+    """Return the seccomp filter, or a part of it, as classic BPF (`struct sock_filter[]`).
 
     Returns none for a machine whose system call numbers are not known here.
     """
@@ -114,7 +120,7 @@ def filter_program(machine: str) -> bytes | None:
     code: _Code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _EPERM), (_LOAD, 0, 0, 0)]
     if machine == "x86_64":
         code += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _EPERM)]  # the x32 numbers
-    code += _search(sorted(_rules(column).items()))
+    code += _search(sorted(_rules(column, part).items()))
     return b"".join(struct.pack("HBBI", *line) for line in code)
 
 
@@ -123,10 +129,10 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """The filter for this machine. Making it takes longer than installing it, and is done once."""
+    """A part of the filter for this machine. Making it takes longer than installing it, and is done once."""
 
-    def __init__(self) -> None:
-        program = filter_program(platform.machine())
+    def __init__(self, part: str = WHOLE) -> None:
+        program = filter_program(os.uname().machine, part)
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
         self._buffer = ctypes.create_string_buffer(program, len(program)) if program is not None else None
         length = len(program) // 8 if program is not None else 0

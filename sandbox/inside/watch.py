@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _socket  # the class behind that of `socket`, which is slow and large, and would be in every check's memory
 import contextlib
 import ctypes
 import os
 import signal
-import socket
 import time
 from typing import NamedTuple
 
@@ -137,7 +137,7 @@ def collect_sockets() -> None:
 
     It looks when a Unix socket is closed, whoever's that is; without this one they may stay until it is switched off.
     """
-    socket.socket(socket.AF_UNIX).close()
+    _socket.socket(_socket.AF_UNIX).close()
 
 
 class _SystemInformation(ctypes.Structure):

@@ -418,6 +418,19 @@ def test_the_filter_refuses_every_call_of_its_table_and_no_other(machine: str, c
     } | conditional | {both[column] for both, arguments in system_calls._ON_ITSELF.values() if any(arguments.values())}
 
 
+@pytest.mark.parametrize(("machine", "arch"), [("x86_64", 0xC000003E), ("aarch64", 0xC00000B7)])
+def test_the_parts_of_the_filter_together_refuse_what_the_whole_refuses(machine: str, arch: int) -> None:
+    whole, shared, last = (filter_program(machine, part) for part in ("whole", "shared", "last"))
+    assert whole
+    assert shared
+    assert last
+    for number in (*range(600), 0x40000000 + 101):
+        for arguments in ((0, 0, 0), (1, 0, 0), (0, 1026, 0), (16, 3, 0), (16, 3, 15), (17, 0, 0), (0x10000000, 0, 0)):
+            decided = [run_filter(part, arch, number, *arguments) for part in (whole, shared, last)]
+            assert min(decided[1:]) == decided[0], (number, arguments)  # of several filters, the strictest decides
+    assert run_filter(shared, 0x40000003, 0, 0) == run_filter(last, 0x40000003, 0, 0) == run_filter(whole, 3, 0, 0)
+
+
 def test_an_unknown_machine_has_no_filter() -> None:
     assert filter_program("riscv64") is None
     assert filter_program("aarch64")
