@@ -142,8 +142,9 @@ def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, brows
     browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     views = ["#/0/runs", "#/0/grid", *(f"#/0/run/{row['id']}" for row in reader.json("api/0/runs")["rows"])]
+    browser.open(reader.server.address)
     for view in views:
-        browser.open(reader.server.address + view)
+        browser.follow(view)
         browser.until("document.querySelectorAll('a.row, .grid .dot, .round').length > 0")
         assert browser.run("return document.querySelectorAll('main script, main iframe, main object').length") == 0
         assert browser.run(
