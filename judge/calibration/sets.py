@@ -21,12 +21,11 @@ from viva.cases.yaml_lines import LineNumbers, read_yaml
 from viva.errors import SetupError
 from viva.judge.calibration.set_items import ItemOfSet
 from viva.judge.calibration.set_limits import MOST_OF_SET, MOST_TURNS_OF_SET, Extent, TextBudget
+from viva.judge.calibration.store import BUILTIN
 from viva.records.codec import encode
 from viva.records.transcript import Transcript
 from viva.regular_files import read_text
 
-BUILTIN = "builtin"
-"""The name of the set that comes with Viva."""
 BUILTIN_FOLDER = Path(__file__).parent / "builtin"
 SUFFIXES = (".yaml", ".yml", ".jsonl")
 MOST_MISTAKES = 20

@@ -10,6 +10,8 @@ from viva.judge.measurements import add_measurement, read_measurements
 
 FILE = "calibrations.jsonl"
 FORMAT = 1
+BUILTIN = "builtin"
+"""The name of the labelled set that comes with Viva."""
 JUDGE_PROMPTS = ("judge", "scoring_point")
 """Names of the prompts with which a model judges scoring points, as settings of runs have them."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from viva.journal.append_file import AppendFile
-from viva.judge.session.insights import COMPLETE, SUB_GOAL
+from viva.judge.session.insights import COMPLETE
 from viva.records.verdict import Insight, Label
+from viva.records.wording import SUB_GOAL
 
 FILE = "evaluation.log"
 TYPE = "evaluation_result"

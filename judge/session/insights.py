@@ -12,14 +12,14 @@ from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
 from viva.records.text import counted, one_line, storable
 from viva.records.transcript import Usage
 from viva.records.verdict import Insight, Label, Verdict, error_insight
+from viva.records.wording import SUB_GOAL
 
 if TYPE_CHECKING:
     from viva.judge.asking import NoAnswer
     from viva.judge.session.judging import Attempt, JudgedSubject
 
 COMPLETE = "complete"
-"""The criterion of the verdict on the whole; those of sub-goals are `sub_goal_1` and so on."""
-SUB_GOAL = "sub_goal_"
+"""The criterion of the verdict on the whole; those of sub-goals begin with `SUB_GOAL`."""
 SCORES = {"yes": 1.0, "no": 0.0}
 
 

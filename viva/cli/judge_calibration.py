@@ -29,8 +29,8 @@ from viva.journal.paths import RUNS
 from viva.journal.reader import StoredRun, split_reference
 from viva.judge.calibration.journal_items import set_of_journals
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
-from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
-from viva.judge.calibration.store import FILE, add_calibration, names_of, store_of
+from viva.judge.calibration.sets import LabelledSet, load_set
+from viva.judge.calibration.store import BUILTIN, FILE, add_calibration, names_of, store_of
 from viva.models.prices import parse_prices
 from viva.models.roles import parse_role_limits
 from viva.records.codec import to_plain

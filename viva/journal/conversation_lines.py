@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
+from viva.journal.lines import (
+    HEAD,
+    KINDS,
+    Damage,
+    parse,
+    raw_lines,
+    round_number,
+    sealed_data,
+    sealed_round,
+    see_runs,
+)
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
 from viva.records.quick.records import read_setting
@@ -22,9 +32,9 @@ MOST_OPEN = 1024 * 1024 * 1024
 LINE_COST = 400
 """Memory that a line requires in addition to its content, in bytes."""
 JUDGED = frozenset({"insight", "run"})
-Line = tuple[int, str, bytes]
-"""One line of a journal: its number in the file, from 1; its kind; and its bytes. A plain tuple, because there are
-hundreds of thousands."""
+Line = tuple[int, str, bytes, int]
+"""One line of a journal: its number in the file, from 1; its kind; its bytes; and where its data begin if its checksum
+was found to be right, else 0. A plain tuple, because there are hundreds of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ def _texts(lines: list[Line], damage: Damage) -> tuple[tuple[str, ...], tuple[st
     """Return the lines of the conversation, and those of its judgement."""
     conversation: list[str] = []
     judged: list[str] = []
-    for number, kind, raw in lines:
+    for number, kind, raw, _ in lines:
         if kind in CONVERSATION:
             texts = conversation
         elif kind in JUDGED and is_unchanged(raw) is not False:
@@ -110,7 +120,13 @@ def _texts(lines: list[Line], damage: Damage) -> tuple[tuple[str, ...], tuple[st
 
 
 def gather_runs(
-    folder: Path, run: str | None, damage: Damage, *, check_all: bool = False, known: LastLines | None = None
+    folder: Path,
+    run: str | None,
+    damage: Damage,
+    *,
+    check_all: bool = False,
+    known: LastLines | None = None,
+    refused: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[str, RunLines]]:
     """Yield the id and the lines of each run in the order in which they ended, unfinished runs last.
 
@@ -122,6 +138,7 @@ def gather_runs(
         damage: Counts the lines that had to be skipped.
         check_all: Whether to parse unused lines (of older attempts) too, to count the torn ones.
         known: Where the runs to read end, if it is known.
+        refused: Tells of each run, at its first line, whether to pass over all of its lines.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
@@ -129,21 +146,44 @@ def gather_runs(
     last, end = _last_lines(folder, run) if known is None else (known.runs, known.end)
     if run is not None and run not in last:
         raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
-    some = run is not None or known is not None
-    gatherer, wanted, other = _Gatherer(damage, check_all), last if run is None else (run,), b""
+    gatherer, wanted, other = _Gatherer(damage, check_all), last if run is None else (run,), b"\n"
+    choice = _Choice(wanted, refused) if run is not None or known is not None or refused is not None else None
     for number, _, raw in raw_lines(folder):
         if number > end:
             # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
+        if raw.startswith(other):  # most lines are followed by others of the same run
+            continue
         head = HEAD.match(raw)
-        if some and head is not None and (head[2] == other or head[2].decode() not in wanted):
-            other = head[2]  # most lines are followed by others of the same run
+        if choice is not None and head is not None and choice.leaves(head[2], gatherer.runs):
+            other = head[0]
             continue
         name = gatherer.take(number, raw, head, wanted)
         if name is not None and number == last[name] and name in gatherer.runs:
             yield name, gatherer.give(name)
     # Empty, unless the file was replaced after the first pass.
     yield from gatherer.runs.items()
+
+
+class _Choice:
+    """Tells of the lines of which runs are passed over."""
+
+    def __init__(self, wanted: Container[str], refused: Callable[[str], bool] | None) -> None:
+        self._wanted = wanted
+        self._refused = refused
+        self._left: set[bytes] = set()
+
+    def leaves(self, name: bytes, begun: Container[str]) -> bool:
+        """Return whether a run's line is passed over; `begun` are the runs of which lines were taken."""
+        if name in self._left:
+            return True
+        run = name.decode()
+        if run not in self._wanted:
+            return True
+        if self._refused is None or run in begun or not self._refused(run):
+            return False
+        self._left.add(name)
+        return True
 
 
 class _Gatherer:
@@ -165,6 +205,7 @@ class _Gatherer:
         """Add one line, if its run is wanted; return the run's id, or None if the line does not contain it."""
         data: dict[str, Any] | None = None
         round_: int | None = None
+        start = 0
         if head is not None:
             kind, name, attempt = head[1].decode(), head[2].decode(), int(head[3])
         elif (event := parse(raw, number, self._damage)) is not None:
@@ -177,8 +218,10 @@ class _Gatherer:
         begins = gathered is None or attempt > gathered.attempt
         if head is not None and kind == "round":
             # Checked, but not parsed: most conversations are only copied, or parsed by another process.
-            round_ = round_number(raw, head, number, self._damage)
-            if round_ is None:
+            round_ = sealed_round(raw, head)
+            if round_ is not None:
+                start = head.end() - 1 if raw.endswith(b"\n") else 0
+            elif (round_ := round_number(raw, head, number, self._damage)) is None:
                 return name
         elif kind == "setting" and (setting := sealed_data(raw)) is not None and read_setting(setting) is not None:
             pass  # read by native code, which shows as well as a parser that the line is whole
@@ -189,7 +232,7 @@ class _Gatherer:
                 return name
             data = event.data
         # What was parsed takes many times as much memory as the line, which is parsed again when the run is read.
-        line = number, kind, raw
+        line = number, kind, raw, start
         if gathered is None or attempt > gathered.attempt:
             if gathered is not None:
                 self._pass_over(self.give(name).lines)
@@ -214,7 +257,7 @@ class _Gatherer:
 
     def _pass_over(self, lines: list[Line]) -> None:
         if self._check_all:
-            for number, _, raw in lines:
+            for number, _, raw, _ in lines:
                 parse(raw, number, self._damage)
 
 

@@ -187,9 +187,8 @@ def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Da
         number: The number of the line in the file.
         damage: Counts the line if it is torn.
     """
-    # The checksum proves that the line is valid, so it need not be parsed.
-    if (found := _NUMBER.match(line, head.end())) is not None and is_unchanged(line):
-        return int(found[1])
+    if (found := sealed_round(line, head)) is not None:
+        return found
     event = parse(line, number, damage)
     if event is None:
         return None
@@ -197,6 +196,18 @@ def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Da
     if counted is None and damage is not None:
         damage.add(number)
     return counted
+
+
+def sealed_round(line: bytes, head: re.Match[bytes]) -> int | None:
+    """Return the number of the round that a line holds; None for a line that must be parsed to find it.
+
+    Args:
+        line: A line of the kind `round`.
+        head: The match of its head.
+    """
+    # The checksum proves that the line is valid, so it need not be parsed.
+    found = _NUMBER.match(line, head.end())
+    return int(found[1]) if found is not None and is_unchanged(line) else None
 
 
 def sealed_data(line: bytes, head: re.Match[bytes] | None = None) -> bytes | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
 from viva.journal.line_checksum import is_unchanged
@@ -17,6 +17,7 @@ from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.copies import changed
 from viva.records.quick.readers import read_round, read_transcript, read_whole_setting
+from viva.records.quick.records import is_struct, read_record
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
@@ -92,6 +93,8 @@ def read_runs(
     keep_lines: bool = False,
     known: LastLines | None = None,
     wanted: Callable[[str], bool] | None = None,
+    asks_early: bool = False,
+    quick: bool = False,
 ) -> Iterator[StoredRun]:
     """Yield the runs of a journal in the order in which they ended, unfinished runs last.
 
@@ -104,15 +107,20 @@ def read_runs(
         keep_lines: Whether to include the raw lines, for copying them into another journal.
         known: Where the runs to read end, if it is known.
         wanted: Tells of each run, when its turn comes, whether to decode it.
+        asks_early: Whether `wanted` is asked at the first line of a run as well, so that the lines of a run that it
+            refuses are passed over. What it refuses once it must refuse later, too.
+        quick: Whether records may be structs, as `read_record` makes them, to be shown and not handed out; a run with a
+            record then has its insights there alone.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
     damage = damage if damage is not None else Damage()
-    for name, gathered in gather_runs(folder, run, damage, check_all=True, known=known):
+    refused = None if wanted is None or not asks_early else lambda name: not wanted(name)
+    for name, gathered in gather_runs(folder, run, damage, check_all=True, known=known, refused=refused):
         if wanted is not None and not wanted(name):
             continue
-        yield _decode(folder, name, gathered.attempt, gathered.lines, damage, keep_lines)
+        yield _decode(folder, name, gathered.attempt, gathered.lines, damage, keep_lines=keep_lines, quick=quick)
 
 
 def decode_run(lines: ConversationLines, damage: Damage | None = None) -> StoredRun:
@@ -139,14 +147,21 @@ _path = lru_cache(maxsize=16)(Path)
 """One object for each journal, which knows its hash: making one takes as long as decoding a setting."""
 
 
-def _decode(folder: Path, run: str, attempt: int, lines: list[Line], damage: Damage, keep_lines: bool) -> StoredRun:
+def _decode(
+    folder: Path, run: str, attempt: int, lines: list[Line], damage: Damage, *, keep_lines: bool, quick: bool
+) -> StoredRun:
     """Decode a run, and take away its lines, so that a long one is not in memory twice."""
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
     asked = b""
+    if quick and any(kind == "run" for _, kind, _, _ in lines):
+        # Its record repeats the insights, which are read only where the record cannot be.
+        lines.sort(key=lambda line: line[1] == "insight")
     lines.reverse()
     while lines:
-        number, kind, raw = line = lines.pop()
+        number, kind, raw, _ = line = lines.pop()
+        if quick and kind == "insight" and decoded.record is not None:
+            continue
         if kind == EXCHANGE:  # compressed, and read by few
             asked = raw
             if is_unchanged(raw) is False:
@@ -154,7 +169,7 @@ def _decode(folder: Path, run: str, attempt: int, lines: list[Line], damage: Dam
                 asked = b""
             continue
         try:
-            value = _value(line, texts, damage)
+            value = _value(line, texts, damage, _SHOWN_QUICKLY if quick else _QUICKLY)
         except ValueError:
             damage.add(number)
             continue
@@ -206,8 +221,8 @@ def _take(decoded: _Decoded, value: object) -> None:
         decoded.transcript = value
     elif isinstance(value, Insight):
         decoded.insights[value.evaluator, value.subject] = value
-    elif isinstance(value, RunRecord):
-        decoded.record = value
+    elif isinstance(value, RunRecord) or is_struct(value):
+        decoded.record = cast("RunRecord", value)
 
 
 _TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
@@ -219,13 +234,19 @@ _TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
 }
 
 
-def _value(line: Line, texts: KeptTexts, damage: Damage) -> object | None:
+_Readers = Mapping[str, Callable[[str | bytes], object]]
+"""What reads the data of a kind of lines by native code; its result is None for what has to be read by `codec`."""
+_QUICKLY: _Readers = {"round": read_round, "setting": read_whole_setting, "transcript": read_transcript}
+_SHOWN_QUICKLY: _Readers = {**_QUICKLY, "run": read_record}
+
+
+def _value(line: Line, texts: KeptTexts, damage: Damage, quickly: _Readers) -> object | None:
     """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
-    number, name, raw = line
+    number, name, raw, start = line
     kind = _TYPES.get(name)
-    if kind is not None and (text := plain_data(raw)) is not None:
+    if kind is not None and (text := plain_data(raw, start)) is not None:
         try:
-            return _decoded_text(name, kind, text)
+            return _decoded_text(name, kind, text, quickly)
         except (ValueError, RecursionError):
             pass  # parsed, to tell what is damaged
     event = parse(raw, number, damage)
@@ -239,24 +260,17 @@ def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
         data = sealed[1]
         if '"_texts"' not in data and '"_steps"' not in data:
             try:
-                return _decoded_text(sealed[0], kind, data)
+                return _decoded_text(sealed[0], kind, data, _QUICKLY)
             except (ValueError, RecursionError):
                 pass  # parsed, to tell what is damaged
     event = parse(line, 0, damage)
     return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
 
 
-def _decoded_text(name: str, kind: type[object], text: str | bytes) -> object:
-    quickly = _QUICKLY.get(name)
-    found = None if quickly is None else quickly(text)
+def _decoded_text(name: str, kind: type[object], text: str | bytes, quickly: _Readers) -> object:
+    read = quickly.get(name)
+    found = None if read is None else read(text)
     return decode_json(kind, text) if found is None else found
-
-
-_QUICKLY: dict[str, Callable[[str | bytes], object]] = {
-    "round": read_round,
-    "setting": read_whole_setting,
-    "transcript": read_transcript,
-}
 
 
 def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:

@@ -20,6 +20,8 @@ from viva.records.transcript import NO_USAGE, Usage
 
 T = TypeVar("T")
 _NONE = -1
+_NO_HEAD = b"\n"
+"""Stands for the head of a line; no line begins with it."""
 _FOUND = frozenset({b"run", b"setting"})
 """The kinds of lines of which a reader needs more than that they are there."""
 
@@ -132,13 +134,17 @@ class RunIndex:
 
     def _take_all(self) -> None:
         # 500,000 lines of 100,000 runs: most only say where their run ends, and that mostly after another of its lines.
-        latest, place, last = b"", _NONE, self._last
+        latest, place, last, same = b"", _NONE, self._last, _NO_HEAD
         for number, offset, line in raw_lines(self.folder):
             self._end = number
+            if line.startswith(same):  # another round of the same run
+                last[place] = number
+                continue
             if (head := HEAD.match(line)) is None:
                 self._take_parsed(number, offset, line)
                 continue
             kind, name = head.group(1, 2)
+            same = _NO_HEAD if kind in _FOUND else head[0]
             if name != latest:
                 latest, place = name, self._place(name.decode())
             last[place] = number

@@ -15,6 +15,8 @@ UNSAFE = "does NOT isolate"
 UNKNOWN = "unknown"
 SCORING_POINTS = "scoring_points"
 """The evaluator that judges the scoring points of a case; its judge can be code or a model."""
+SUB_GOAL = "sub_goal_"
+"""What the criteria of sub-goals begin with in the verdicts on a session: they are `sub_goal_1` and so on."""
 IN_PROCESS = "in-process"
 
 

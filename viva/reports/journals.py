@@ -216,13 +216,19 @@ class Journals:
         return found
 
     def conversations(
-        self, wanted: Callable[[Path, str], bool] | None = None, runs: Container[str] | None = None
+        self,
+        wanted: Callable[[Path, str], bool] | None = None,
+        runs: Container[str] | None = None,
+        *,
+        quick: bool = False,
     ) -> Iterator[StoredRun]:
         """Yield the conversations, journal by journal, including those of unfinished runs.
 
         Args:
-            wanted: Tells of a folder and a run's id, when its turn comes, whether to read it; None for all.
+            wanted: Tells of a folder and a run's id, at its first line and when its turn comes, whether to read it;
+                what it refuses once it must refuse later, too. None for all.
             runs: The ids of the runs; the lines of all others are passed over. None for all.
+            quick: Whether records may be structs, to be shown and not handed out; see `read_runs`.
 
         Raises:
             JournalError: a journal or a named run does not exist.
@@ -236,7 +242,8 @@ class Journals:
                     continue
             else:
                 ids = runs
-            yield from read_runs(folder, run, known=self._index(folder).of(ids), wanted=wants)
+            known = self._index(folder).of(ids)
+            yield from read_runs(folder, run, known=known, wanted=wants, asks_early=True, quick=quick)
 
     def left_out(self) -> str:
         """Return what the report must say of its filters; empty without any.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 
 from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.scores import passes, primary_evaluator, score_of, why_excluded
@@ -118,6 +119,7 @@ def gather_cells(records: Iterable[RunRecord], evaluator: str | None = None) -> 
     return sorted(cells.values(), key=lambda cell: (natural(cell.case), natural(cell.agent)))
 
 
+@lru_cache(maxsize=4096)
 def natural(name: str) -> tuple[tuple[int, str], ...]:
     """Make a sort key that puts `task 2` before `task 10`."""
     parts = re.split(r"([0-9]{1,18})", name)

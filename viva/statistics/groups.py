@@ -5,8 +5,7 @@ Only runs whose outcome counts are averaged. The others are counted in `excluded
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -141,15 +140,13 @@ def _subject(kind: Kind, cells: Sequence[Cell]) -> dict[str, Any]:
 
 def _counts(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, Any]:
     """How many cases and runs count, how many do not and why, and in how many the agent failed."""
-    excluded: Counter[str] = Counter()
-    for cell in cells:
-        excluded.update(cell.excluded)
+    excluded = _sums(cell.excluded for cell in cells)
     with_runs = {each.cell.case for each in counted}
     return {
         "cases": len(with_runs),
         "cases_left_out": len({cell.case for cell in cells} - with_runs),
         "runs": sum(each.runs for each in counted),
-        "excluded": dict(excluded),
+        "excluded": excluded,
         "target_errors": sum(cell.target_errors for cell in cells),
     }
 
@@ -190,13 +187,12 @@ def _intervals(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, An
 
 def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
     """Money, tokens, time, rounds and ways to stop, over all runs."""
-    stops: Counter[str] = Counter()
+    stops = _sums(cell.stops for cell in cells)
     sums: dict[str, UsageSum] = {}
     for cell in cells:
-        stops.update(cell.stops)
         cell.add_usage_to(sums)
     usage = {role: found.total() for role, found in sums.items()}
-    runs = stops.total()
+    runs = sum(stops.values())
     spent = sum(usage.values(), NO_USAGE)
     cost, tokens = spent.known_cost, spent.known_tokens
     seconds = sum(cell.seconds for cell in cells)
@@ -210,8 +206,17 @@ def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
         "seconds_mean": seconds / runs if runs else None,
         "rounds": sum(cell.rounds for cell in cells),
         "cached_answers": sum(cell.cached_answers for cell in cells),
-        "stops": dict(stops),
+        "stops": stops,
     }
+
+
+def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add up what the mappings count."""
+    found: dict[str, int] = {}
+    for each in counts:
+        for name, number in each.items():
+            found[name] = found.get(name, 0) + number
+    return found
 
 
 def _mean_interval(counted: Sequence[_Count]) -> Interval:

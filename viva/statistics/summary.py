@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Protocol
 
+from viva.records.copies import make_quickly
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
+from viva.records.transcript import Usage
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
 from viva.statistics.causes.cause import Cause
@@ -159,6 +161,7 @@ def summarize(
         truths: What people say about points of these runs, for corrected scores.
         measured: The judge's accuracy on other runs, for corrected scores without labels of these.
     """
+    make_quickly(Group, Usage, EvaluatorStatistics)
     held = _Held()
     errors, causes, tallies, trajectories = ErrorGroups(), CauseTally(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()

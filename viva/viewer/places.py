@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from viva.exam.stored_runs import REQUEUE
 from viva.journal.errors import JournalError, no_journal
@@ -134,6 +135,10 @@ class PlacesOfRuns:
         known = self._open.get(position)
         return bool(self._requeued[position]) if known is None else known.requeued
 
+    def is_open(self, position: int, places: RunPlaces) -> bool:
+        """Return whether these are the places of a run in progress, which are kept as they are and need no `put`."""
+        return places.record == NOWHERE and self._open.get(position) is places
+
     def put(self, places: RunPlaces) -> int:
         """Set the places of a run; return its position."""
         position = self._positions.setdefault(places.run, len(self.ids))
@@ -201,21 +206,7 @@ class JournalPlaces:
                 file.seek(self._offset - len(self._end))
                 if file.read(len(self._end)) != self._end:
                     raise ReplacedJournal(f"{path} was replaced by another journal. Start the viewer again.")
-                self.is_behind, end = True, self._offset + MOST_AT_ONCE
-                while self._offset < end:
-                    if not (line := file.readline(MOST_LINE)):
-                        self.is_behind = False
-                        break
-                    if not line.endswith(b"\n"):
-                        self.is_behind = False
-                        break  # it is being written, or longer than any line
-                    offset = self._offset
-                    self._offset += len(line)
-                    self._end = line[-END:]
-                    self._number += 1
-                    found = self._take(line, offset, version)
-                    if found is not None:
-                        changed[found] = None
+                self._take_lines(file, version, changed)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise no_journal(self.folder, FILE) from error
         except OSError as error:
@@ -244,15 +235,47 @@ class JournalPlaces:
             raise ReplacedJournal(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
         return known
 
-    def _take(self, line: bytes, offset: int, version: int) -> int | None:
+    def _take_lines(self, file: BinaryIO, version: int, changed: dict[int, None]) -> None:
+        """Read up to `MOST_AT_ONCE` bytes of whole lines, and note which runs changed."""
+        offset, number, line = self._offset, self._number, b""
+        end = offset + MOST_AT_ONCE
+        self.is_behind = True
+        try:
+            while offset < end:
+                following = file.readline(MOST_LINE)
+                if not following.endswith(b"\n"):
+                    self.is_behind = False
+                    break  # the end; or it is being written, or longer than any line
+                line, start = following, offset
+                offset += len(line)
+                number += 1
+                if (found := self._take(line, start, number, version)) is not None:
+                    changed[found] = None
+        finally:
+            self._offset, self._number = offset, number
+            if line:
+                self._end = line[-END:]
+
+    def _take(self, line: bytes, offset: int, line_number: int, version: int) -> int | None:
+        """Note a line; return the position of the run that it changes.
+
+        Args:
+            line: The line.
+            offset: Where it begins.
+            line_number: Its number in the file.
+            version: The version of the journal with it.
+        """
         head = HEAD.match(line)
         if head is not None:
-            kind, run, attempt = head[1], head[2].decode(), int(head[3])
+            kind = head[1]
+            if kind not in _KINDS:
+                return None
+            run, attempt = head[2].decode(), int(head[3])
             number = int(found[1]) if kind == b"round" and (found := _NUMBER.match(line, head.end())) else None
         elif line == b"\n":
             return None
         else:
-            event = parse(line, self._number, self.damage)
+            event = parse(line, line_number, self.damage)
             if event is None:
                 return None
             kind, run, attempt = event.kind.encode("utf-8", "surrogatepass"), event.run, event.attempt
@@ -262,7 +285,8 @@ class JournalPlaces:
         return self._note(run, attempt, kind, offset, number or 0, version)
 
     def _note(self, run: str, attempt: int, kind: bytes, offset: int, number: int, version: int) -> int | None:
-        places = self.runs.get(run)
+        position = self.runs.position(run)
+        places = None if position is None else self.runs.at(position)
         if places is None or attempt > places.attempt:
             see_runs(self.folder, len(self.runs) + 1)
             places = RunPlaces(run, attempt, record=NOWHERE if places is None else places.record)
@@ -281,6 +305,8 @@ class JournalPlaces:
         else:
             places.asked = offset
         places.changed = version
+        if position is not None and self.runs.is_open(position, places):
+            return position
         return self.runs.put(places)
 
     def read(self, offsets: Iterable[int]) -> Iterator[bytes]:

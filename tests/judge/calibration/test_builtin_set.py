@@ -12,7 +12,8 @@ from functools import cache
 import pytest
 
 from tests.scripted_judges import quote_of
-from viva.judge.calibration.sets import BUILTIN, LabelledItem, LabelledSet, load_set
+from viva.judge.calibration.sets import LabelledItem, LabelledSet, load_set
+from viva.judge.calibration.store import BUILTIN
 from viva.judge.evidence import look_up
 from viva.judge.view import show
 

@@ -13,7 +13,8 @@ from tests.model_server import MARK_LINE, ModelServer, Play, RateLimited, Server
 from tests.scripted_judges import BETWEEN, HEAD, always_yes, by_the_letter, prompt_of
 from viva.errors import SharedSetupError
 from viva.judge.calibration.judging import Judgements, TriedPoint, judge_set
-from viva.judge.calibration.sets import BUILTIN, LabelledItem, LabelledSet, load_set
+from viva.judge.calibration.sets import LabelledItem, LabelledSet, load_set
+from viva.judge.calibration.store import BUILTIN
 from viva.records.text import without_invisible
 from viva.records.transcript import Transcript
 

@@ -22,8 +22,8 @@ from tests.viva.viva_command import clean_environment, start_viva
 from viva.journal.reader import read_runs
 from viva.judge.calibration import sets
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
-from viva.judge.calibration.sets import BUILTIN, BUILTIN_FOLDER, LabelledSet, load_set
-from viva.judge.calibration.store import FILE, Calibration, newest_of, read_calibrations
+from viva.judge.calibration.sets import BUILTIN_FOLDER, LabelledSet, load_set
+from viva.judge.calibration.store import BUILTIN, FILE, Calibration, newest_of, read_calibrations
 from viva.judge.scoring_points.by_model import prompt_hashes
 
 SET = BUILTIN_FOLDER / "forged.yaml"

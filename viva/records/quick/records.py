@@ -55,7 +55,7 @@ def read_setting(text: str | bytes) -> Setting | None:
     return setting
 
 
-def is_struct(record: RunRecord) -> bool:
+def is_struct(record: object) -> bool:
     """Return whether a record is a struct from `read_record`."""
     return isinstance(record, msgspec.Struct)
 

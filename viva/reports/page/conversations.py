@@ -13,7 +13,7 @@ from viva.judge.steps import to_text
 from viva.records.codec import to_plain
 from viva.records.text import counted, one_line, printable
 from viva.records.trajectory import trajectory_steps
-from viva.records.transcript import Round, Step, Transcript
+from viva.records.transcript import NO_USAGE, Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.reports.console.run import record_usage_lines
 from viva.reports.console.whys import quoted
@@ -49,14 +49,23 @@ class Blocks:
     images: PageImages = field(default_factory=PageImages)
     papers: Papers = field(default_factory=Papers)
     size: int = 0
-    left_out: int = 0
-    """Number of conversations that did not fit."""
+    _refused: set[int] = field(default_factory=set)
 
-    def has_room(self, *, passed: bool) -> bool:
-        """Return whether there is room for one more run; if not, it is counted as left out."""
+    @property
+    def left_out(self) -> int:
+        """Return the number of conversations that did not fit."""
+        return len(self._refused)
+
+    def has_room(self, number: int, *, passed: bool) -> bool:
+        """Return whether there is room for one more run, with the number of its row; if not, it is left out for good.
+
+        Args:
+            number: The number of the run's row.
+            passed: Whether it passed.
+        """
         if self.size < (self.limit // 2 if passed else self.limit):
             return True
-        self.left_out += 1
+        self._refused.add(number)
         return False
 
     def add(self, number: int, stored: StoredRun, attempt: int, parts: PageParts) -> None:
@@ -163,38 +172,40 @@ class _Shortener:
         """Yield each round, which is shortened only when it is asked for."""
         named = self.quotes.keys() | self.subjects.keys() | self.cited.keys()
         for round_ in self.stored.transcript.rounds:
-            ids = [round_.id, *(step.id for step in round_.steps)]
+            ids = [round_.id]
+            if round_.steps:
+                ids += [step.id for step in round_.steps]
             for each in ids:
                 self.round_of.setdefault(each, round_.number)
             quoted = not named.isdisjoint(ids)
             yield Shortened(round_.number, quoted, partial(self._round, round_, ids, quoted))
 
     def _round(self, round_: Round, ids: list[str], quoted: bool) -> dict[str, Any]:
-        if quoted:
-            at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
-            quoting = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
-            # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
-            beside = {number for each in ids for number in self.cited.get(each, ())}
-            notes = sorted(((quoting - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
-        else:
-            notes = []
-        own = self.quotes.get(round_.id, ())
-        used = round_.usage.tokens
+        own = self.quotes.get(ids[0], ()) if quoted else ()
+        # Most of 100,000 rounds are nothing but two texts: what they lack is not looked for.
         steps = self._shown_steps(round_.steps) if round_.steps else ()
         return {
             "n": round_.number,
             "examiner": self._text(round_.examiner, own),
             "agent": self._text(round_.agent, own),
-            "steps": [self._step(step) for step in steps],
+            "steps": [self._step(step) for step in steps] if steps else [],
             "more": len(round_.steps) - len(steps),
             "error": printable(round_.error, 4000) if round_.error else None,
-            "images": self.pictures(round_.images),
-            "captions": captions(round_.images, round_.attributes),
-            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)],
-            "cites": list(self.cited.get(round_.id, ())),
-            "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
-            "notes": notes,
+            "images": self.pictures(round_.images) if round_.images else [],
+            "captions": captions(round_.images, round_.attributes) if round_.images else [],
+            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)] if round_.attributes else [],
+            "cites": list(self.cited.get(ids[0], ())) if quoted else [],
+            "facts": _round_facts(round_),
+            "notes": self._notes(round_, ids) if quoted else [],
         }
+
+    def _notes(self, round_: Round, ids: list[str]) -> list[int]:
+        """Return the numbers of the verdicts that are shown at a round."""
+        at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
+        quoting = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
+        # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
+        beside = {number for each in ids for number in self.cited.get(each, ())}
+        return sorted(((quoting - beside) | set(self.subjects.get(ids[0], ()))) - at_steps)
 
     def _shown_steps(self, steps: tuple[Step, ...]) -> list[Step]:
         # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
@@ -231,7 +242,10 @@ class _Shortener:
     def _text(self, text: str | None, quotes: Sequence[tuple[int, str]]) -> list[Segment] | None:
         if text is None:
             return None
-        return segments(printable(text, TEXT_LIMIT), quotes)[0]
+        shown = printable(text, TEXT_LIMIT)
+        if not quotes:
+            return [shown] if shown else []
+        return segments(shown, quotes)[0]
 
     def pictures(self, names: Sequence[str]) -> list[int | str]:
         """Return the number of each image in this run's list, or its name if it cannot be shown."""
@@ -246,11 +260,11 @@ class _Shortener:
         return shown
 
 
-def _round_facts(seconds: float, tokens: int) -> Iterator[str]:
-    if seconds >= 0.05:
-        yield f"{seconds:.1f} s"
-    if tokens:
-        yield counted(tokens, "token")
+def _round_facts(round_: Round) -> str:
+    facts = [f"{round_.agent_seconds:.1f} s"] if round_.agent_seconds >= 0.05 else []
+    if round_.usage is not NO_USAGE and round_.usage.tokens:
+        facts.append(counted(round_.usage.tokens, "token"))
+    return ", ".join(facts)
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:

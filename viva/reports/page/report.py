@@ -257,9 +257,10 @@ def _conversations(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[t
 
     def wanted(folder: Path, run: str) -> bool:
         number = rows.numbers.get((str(folder), run))
-        return number is not None and blocks.has_room(passed=rows.rows[number].standing is Standing.PASSED)
+        return number is not None and blocks.has_room(number, passed=rows.rows[number].standing is Standing.PASSED)
 
-    for stored in journals.conversations(wanted, {name for _, name in rows.numbers} if rows.left_out else None):
+    runs = {name for _, name in rows.numbers} if rows.left_out else None
+    for stored in journals.conversations(wanted, runs, quick=True):
         number = rows.numbers[str(stored.folder), stored.id]
         row: Row = rows.rows[number]
         yield number, stored, stored.attempt if row.standing is Standing.UNFINISHED else row.attempt

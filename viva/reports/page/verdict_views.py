@@ -8,10 +8,9 @@ from typing import Any
 
 from viva.exam.record import POINT_LABELS
 from viva.judge.scoring_points.layers import LAYER_WORDS, layer_of
-from viva.judge.session.insights import SUB_GOAL
 from viva.records.text import one_line, printable
 from viva.records.verdict import Insight, Verdict
-from viva.records.wording import SCORING_POINTS, named_scores
+from viva.records.wording import SCORING_POINTS, SUB_GOAL, named_scores
 from viva.reports.facts import subject_words, vote_words
 from viva.reports.page.reason_diffs import ReasonSide, compared, framed
 from viva.reports.point_tree import TreeGroup, has_tree, tree_rows

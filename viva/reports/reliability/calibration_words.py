@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from viva.judge.calibration.sets import BUILTIN
-from viva.judge.calibration.store import Calibration, newest_of, read_calibrations, store_of
+from viva.judge.calibration.store import BUILTIN, Calibration, newest_of, read_calibrations, store_of
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.statistics.agreement.chance import chance_words

@@ -11,7 +11,8 @@ from rich.console import Console
 from tests.model_server import Play
 from tests.scripted_judges import ScriptedModel, always_no, always_yes, at_random, by_the_letter, gullible
 from viva.judge.calibration.judging import TriedPoint, judge_set
-from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
+from viva.judge.calibration.sets import LabelledSet, load_set
+from viva.judge.calibration.store import BUILTIN
 from viva.records.transcript import Usage
 from viva.reports.console.judges import judges_report
 from viva.statistics.agreement.chance import NO_BETTER
