@@ -135,8 +135,12 @@ def test_nothing_live_is_pretended(written: list[Path], tmp_path: Path, serve: S
     browser.open((tmp_path / "out" / "index.html").as_uri() + f"#/0/run/{long}")
     browser.until("document.querySelectorAll('.comments li').length === 1")
     words = browser.run("return document.body.innerText")
-    assert re.search(r"exported \d{4}-\d\d-\d\d \d\d:\d\d UTC; read-only", words)
+    assert re.search(r"exported \d{4}-\d\d-\d\d \d\d:\d\d UTC; read-only, without search and history", words)
     assert "An export is read-only" in words
+    tabs = browser.run("return document.getElementById('views').innerText")
+    assert "Runs" in tabs
+    assert "Search" not in tabs
+    assert "History" not in tabs
     assert "<b>look</b>" in words
     assert browser.run("return document.querySelectorAll('textarea, .comments .filters').length") == 0
     browser.run("document.querySelector('.comments li button').click()")
