@@ -6,7 +6,7 @@ import asyncio
 import time
 from weakref import ReferenceType, ref
 
-TURN_SECONDS = 0.005
+TURN_SECONDS = 0.01
 """How long all work together may go on in one pass of the loop before each part of it lets the others go first. Timers,
 signals and arriving data are looked at once in each pass."""
 

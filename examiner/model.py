@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from functools import lru_cache
 from pathlib import Path
 
 from viva.adapters.calls import describe
@@ -122,6 +124,22 @@ class ModelExaminer:
 def render_prompt(role: Role | str, mark: str) -> str:
     """Return the examiner's system prompt for a role; notices that are not from the agent contain `mark`."""
     role = Role(task_description=role) if isinstance(role, str) else role
+    if role.conversation:  # of any length, so it is not kept
+        return _rendered(role, mark)
+    return _rendered_once(role).replace(_ANY_MARK, mark)
+
+
+@lru_cache(maxsize=128)
+def _rendered_once(role: Role) -> str:
+    """Return the prompt for a role with `_ANY_MARK`. Trials of a case have the same role, each with its own mark."""
+    return _rendered(role, _ANY_MARK)
+
+
+_ANY_MARK = secrets.token_hex(16)
+"""In place of the mark. No case can contain it, because it is drawn for this process."""
+
+
+def _rendered(role: Role, mark: str) -> str:
     return render(
         PROMPT,
         task_description=role.task_description.strip(),

@@ -35,6 +35,9 @@ _MODULES = (
     "ending",
     "keeper",
 )
+# For the interpreter's environment, not that of checks: the linker finds symbols once, when the interpreter starts, and
+# not again in each process that is forked from it.
+BIND_AT_START = {"LD_BIND_NOW": "1"}
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 
 from viva.full_disk import error_words
 from viva.sandbox.backend import ServerSandbox
-from viva.sandbox.bundle import boot_script
+from viva.sandbox.bundle import BIND_AT_START, boot_script
 from viva.sandbox.connection import ServerConnection
 from viva.sandbox.interface import Isolation, SandboxError
 from viva.sandbox.site_folder import site_folder
@@ -22,7 +22,7 @@ from viva.sandbox.site_folder import site_folder
 ALONE = "nothing but limits and filters"
 MIB = 1024 * 1024
 MEMORY_FOLDER = "/dev/shm"  # noqa: S108 - each session makes a folder of its own in it, under a name nobody can guess
-CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **BIND_AT_START}
 
 
 class ChildPipe:

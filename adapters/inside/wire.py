@@ -11,6 +11,8 @@ _read, _write, _loads = os.read, os.write, json.loads
 
 LIMIT = 64 * 1024 * 1024
 """Maximum size of one frame in bytes; a longer reply is an error of the agent, and Viva does not read more."""
+AT_A_TIME = 1 << 16
+"""Bytes that are read at a time. For buffers of more than 128 KiB, the C library asks the kernel each time."""
 
 
 def receive(descriptor: int) -> dict[str, Any] | None:
@@ -34,6 +36,29 @@ def send(descriptor: int, body: bytes) -> None:
     view = memoryview(len(body).to_bytes(4, "big") + body)
     while view:
         view = view[_write(descriptor, view) :]
+
+
+class FrameReader:
+    """Reads what has arrived, without waiting for the rest of a frame."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._received = bytearray()
+
+    def read(self) -> list[dict[str, Any]] | None:
+        """Read once, and return the frames that are complete; None if the other side is gone."""
+        try:
+            part = _read(self.descriptor, AT_A_TIME)
+        except OSError:
+            return None
+        if not part:
+            return None
+        received, found = self._received, []
+        received += part
+        while len(received) >= 4 and len(received) >= (end := 4 + int.from_bytes(received[:4], "big")):
+            found.append(_loads(received[4:end]))
+            del received[:end]
+        return found
 
 
 def _exactly(descriptor: int, size: int) -> bytes | None:

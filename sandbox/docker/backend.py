@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.sandbox.backend import EnvironmentGone, ServerSandbox
-from viva.sandbox.bundle import boot_script
+from viva.sandbox.bundle import BIND_AT_START, boot_script
 from viva.sandbox.connection import ServerConnection
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.container import ContainerPipe, remove
@@ -93,7 +93,7 @@ def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
         "user": f"{user}:{user}",
         "working_dir": "/",
         "hostname": "viva",
-        "environment": {"HOME": "/box", "PYTHONDONTWRITEBYTECODE": "1"},
+        "environment": {"HOME": "/box", "PYTHONDONTWRITEBYTECODE": "1", **BIND_AT_START},
         "use_config_proxy": False,
         "stdin_open": True,
         "tty": False,

@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
-from tests.warm.commands import WarmModels, WarmPytest, WarmViva, can_be_warm
+from tests.warm.commands import WarmPytest, WarmViva, can_be_warm, warm_for
 from tests.warm.processes import WarmProcess
 from viva.cli.init import written
 from viva.cli.main import run
@@ -104,12 +104,11 @@ class _Trials:
 
 
 def _started(
-    words: Sequence[str | Path], options: dict[str, Any], warm: type[WarmProcess] = WarmViva
+    words: Sequence[str | Path], options: dict[str, Any], warm: type[WarmProcess] | None = None
 ) -> subprocess.Popen[Any]:
     env = options.get("env")
     if can_be_warm(env, options):
-        has_key = "OPENAI_API_KEY" in (os.environ if env is None else env)
-        return (WarmModels if has_key and warm is WarmViva else warm)(words, **options)
+        return (warm or warm_for(words, env))(words, **options)
     if group := options.pop("group", None):
         words = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *words]
     if limits := options.pop("open_files", None):
@@ -137,7 +136,7 @@ def run_pytest(*words: str | Path, **options: Any) -> subprocess.CompletedProces
 
 def _ended(
     words: Sequence[str | Path],
-    warm: type[WarmProcess] = WarmViva,
+    warm: type[WarmProcess] | None = None,
     *,
     timeout: float | None = None,
     input: str | bytes | None = None,  # noqa: A002, as subprocess.run calls it

@@ -15,14 +15,17 @@ def main() -> None:
     _, path, handle = sys.argv
     with open(path) as file:
         boot = compile(file.read(), "<string>", "exec")
+    _import_all(boot)
+    before = set(sys.modules)
     sys.path.insert(0, os.path.dirname(__file__))
     forks = import_module("forks")
     del sys.path[0]
-    _import_all(boot)
+    own = set(sys.modules) - before
     gc.collect()
     gc.freeze()
     forks.serve_forks(int(handle))
-    del sys.modules["forks"]
+    for name in own:
+        del sys.modules[name]
     sys.argv = ["-c"]
     script = ModuleType("__main__")
     sys.modules["__main__"] = script

@@ -11,12 +11,14 @@ import io
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Mapping
 from types import CodeType, ModuleType
 
-from forks import serve_forks  # the folder of this script is on the path
+from again import start_from  # the folder of this script is on the path
+from forks import Fork, serve_forks
 
 MODULES = (
     "viva.cli.commands.run",
@@ -38,7 +40,10 @@ MODULES = (
     "viva.statistics.summary",
     "viva.adapters.connectors.python",
     "viva.adapters.connectors.child.connector",
+    "viva.adapters.connectors.command.connector",
     "viva.adapters.connectors.example",
+    "viva.sandbox.bwrap",
+    "viva.sandbox.docker.backend",
     "viva.sandbox.process",
     "asyncio",
     "rich.console",
@@ -62,6 +67,8 @@ def main() -> CodeType | None:
     gc.freeze()
     own_path = _path_of(os.environ)
     fork = serve_forks(int(sys.argv[-1]))
+    if _starts_others(fork.words):
+        fork = _with_a_server_of_its_own(fork)
     random.seed()
     _open_streams()
     code = None
@@ -88,6 +95,32 @@ def main() -> CodeType | None:
         script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
     return code
+
+
+def _starts_others(words: list[str]) -> bool:
+    """Whether a command starts Python again: `viva init`, which tries what it has written, and workers of pytest."""
+    return words[1:2] == ["init"] or any(word.startswith("-n") for word in words[3:])
+
+
+def _with_a_server_of_its_own(fork: Fork) -> Fork:
+    """Fork a process that forks in turn, from which this one then starts `viva`, pytest and its workers.
+
+    Returns:
+        What is asked of this process, or of one of those.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork():
+        theirs.close()
+        assert ours.recv(16) == b"ready"
+        start_from(ours)
+        return fork
+    ours.close()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):  # whoever reads what the command prints waits until nobody can write any more
+        os.dup2(nothing, number)
+    os.close(nothing)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return serve_forks(theirs.detach())
 
 
 def _path_of(environment: Mapping[str, str]) -> list[str]:

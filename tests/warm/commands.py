@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,15 @@ _OWN_OPTIONS = _OPTIONS | {"group", "open_files", "start_new_session", "universa
 
 
 _SERVER = Path(__file__).with_name("command_server.py")
-_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), "viva.models.autogen.client")
+_CLIENTS = (
+    "viva.models.autogen.client",
+    "viva.adapters.connectors.http.connector",
+    "viva.adapters.connectors.http.chat",
+    "viva.adapters.connectors.http.responses",
+)
+_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), *_CLIENTS)
+_SPEAKS = ("--model", "--judge-model", "http://")
+"""What begins a word of commands that import the clients of models and of agents at an address."""
 
 
 def can_be_warm(env: Mapping[str, str] | None, options: Mapping[str, Any]) -> bool:
@@ -62,6 +70,14 @@ class WarmPytest(WarmProcess):
 
 
 class WarmModels(WarmProcess):
-    """A process of `viva` that has imported what Viva's models need: a second and a half of processor time."""
+    """A process of `viva` that has imported what Viva's models need, and agents at an address: a second and a half of
+    processor time.
+    """
 
     server = WarmPytest.server
+
+
+def warm_for(words: Sequence[str | Path], env: Mapping[str, str] | None) -> type[WarmProcess]:
+    """Return the kind of process that has imported most of what a command of `viva` needs."""
+    has_key = "OPENAI_API_KEY" in (os.environ if env is None else env)
+    return WarmModels if has_key or any(str(word).startswith(_SPEAKS) for word in words) else WarmViva

@@ -50,6 +50,13 @@ class WarmServer:
         self.env = env
         self._connection: socket.socket | None = None
 
+    @classmethod
+    def connected(cls, connection: socket.socket) -> WarmServer:
+        """Return one that has been started, and listens at the other end of a connection."""
+        server = cls(())
+        server._connection = connection
+        return server
+
     def fork(
         self,
         words: list[str],

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.warm.commands import WarmPytest, WarmViva, can_be_warm, warm_processes_work
+from tests.warm.commands import WarmPytest, can_be_warm, warm_for, warm_processes_work
 
 _CLIENT = Path(__file__).with_name("typed_client.py")
 FRESH = {"viva": [sys.executable, "-m", "viva"], "pytest": [sys.executable, "-m", "pytest"]}
@@ -67,8 +67,9 @@ def _run(connection: socket.socket, viva: Path) -> None:
     with connection, os.fdopen(handles[0]) as file:
         file.seek(0)
         (name, *words), folder, environment = json.load(file)
-        kind = {"viva": WarmViva, "pytest": WarmPytest}[name] if can_be_warm(environment, {}) else subprocess.Popen
-        first = [str(viva)] if kind is WarmViva else FRESH[name]
+        warm = can_be_warm(environment, {})
+        first = [str(viva)] if warm and name == "viva" else FRESH[name]
+        kind = (WarmPytest if name == "pytest" else warm_for(words, environment)) if warm else subprocess.Popen
         streams = dict(zip(("stdin", "stdout", "stderr"), handles[1:], strict=True))
         process = kind([*first, *words], cwd=folder, env=environment, **streams)
         for handle in handles[1:]:

@@ -30,6 +30,7 @@ from viva.records.verdict import NO_REPLY, RULE, Insight, Label, error_insight, 
 
 LONGEST_PAUSE = 10.0
 """Maximum number of seconds between two attempts to judge one conversation."""
+_ERROR = Label.ERROR
 
 
 async def evaluate_all(
@@ -85,10 +86,9 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
 
 def is_retryable(insights: Sequence[Insight]) -> bool:
     """Return whether judging again may help. It does not if a check itself is broken: that fails every time."""
-    error = Label.ERROR
     for insight in insights:
         for verdict in insight.verdicts:
-            if verdict.label == error and (verdict.fault == Fault.INFRA or is_model(verdict.by)):
+            if verdict.label == _ERROR and (verdict.fault == Fault.INFRA or is_model(verdict.by)):
                 return True
     return False
 

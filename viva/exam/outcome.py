@@ -14,6 +14,8 @@ EXIT_DONE = 0
 EXIT_BELOW = 1
 EXIT_MISTAKE = 2
 EXIT_NOT_SCORED = 3
+# Each run asks for these, and a member of an enum is looked up in ten times as long as a name.
+_SCORED, _NO_EXAM, _ERROR = Outcome.SCORED, StopReason.EXAMINER_ERROR, Label.ERROR
 
 
 def outcome_of(
@@ -33,7 +35,7 @@ def outcome_of(
         run: The run's id, which distinguishes an insight about the run from one about a part of it.
     """
     infra = transcript.fault is not None and transcript.fault == Fault.INFRA
-    if transcript.stop is StopReason.EXAMINER_ERROR:
+    if transcript.stop is _NO_EXAM:
         return Outcome.INFRA_ERROR if infra else Outcome.EXAMINER_ERROR, transcript.stop_detail
     if infra:
         return Outcome.INFRA_ERROR, transcript.stop_detail
@@ -47,7 +49,7 @@ def outcome_of(
         return failure
     if failed:
         return Outcome.TARGET_ERROR, transcript.stop_detail
-    return Outcome.SCORED, None
+    return _SCORED, None
 
 
 def unfair_verdict(insights: Sequence[Insight]) -> Verdict | None:
@@ -68,9 +70,8 @@ def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
     if main is None or (main.score is None and not main.verdicts):
         failed = main is not None and main.label == Label.ERROR and main.summary
         return Outcome.JUDGE_ERROR, f"nothing was judged{f': {failed}' if failed else ''}"
-    error = Label.ERROR
-    errors = [verdict for verdict in main.verdicts if verdict.label == error]
-    if not errors and main.label != error:
+    errors = [verdict for verdict in main.verdicts if verdict.label == _ERROR]
+    if not errors and main.label != _ERROR:
         return None
     for fault, kind in ((Fault.INFRA, Outcome.INFRA_ERROR), (Fault.JUDGE, Outcome.JUDGE_ERROR)):
         found = [verdict for verdict in errors if (verdict.fault or Fault.JUDGE) == fault]

@@ -17,6 +17,7 @@ from viva.statistics.scores import insight_of, primary_evaluator
 
 POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
 """The labels of scoring points; other evaluators share the last two."""
+_HIT, _MISS = Label.HIT, Label.MISS
 
 
 def make_record(
@@ -42,7 +43,7 @@ def make_record(
         # An evaluator that gives no bounds is sure of its score.
         score, low, high = main.score, main.low, main.high
         low, high = score if low is None else low, score if high is None else high
-    if outcome is Outcome.TARGET_ERROR and low is not None:
+    if low is not None and outcome is Outcome.TARGET_ERROR:
         low = 0.0  # the verdicts so far stay visible, but the run never passes
     judging, examiner_seconds, agent_seconds = NO_USAGE, 0.0, 0.0
     for insight in insights:
@@ -116,13 +117,13 @@ def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
     """
     verdicts = insight.verdicts if insight is not None else ()
     named = insight is not None and insight.evaluator == SCORING_POINTS
-    weights, hits, hit, miss = [], [], Label.HIT, Label.MISS
+    weights, hits = [], []
     for verdict in verdicts:
         label = verdict.label
         weights.append(verdict.weight)
-        if label == hit:
+        if label == _HIT:
             hits.append(verdict.weight)
-        elif label == miss:
+        elif label == _MISS:
             named = True
         elif label not in POINT_LABELS:
             return None, None

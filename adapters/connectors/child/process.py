@@ -13,7 +13,7 @@ from typing import Any
 
 from viva.adapters.connectors.child.spawn import Spawned
 from viva.adapters.connectors.child.supervised import NOTICE_SECONDS, ChildEnded, SupervisedProcess
-from viva.adapters.inside.wire import LIMIT
+from viva.adapters.inside.wire import AT_A_TIME, LIMIT
 from viva.records.bounded_json import LARGE, UnfitJson, read
 
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
@@ -49,6 +49,7 @@ class ChildProcess(SupervisedProcess):
         self._torn = False
         """Whether a request was cut off in the middle, so that the agent would not understand another."""
         self._received = bytearray()
+        self._listens = False
 
     async def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """Send one request and return its answer.
@@ -64,20 +65,28 @@ class ChildProcess(SupervisedProcess):
         self._asked = do
         self._answer = expected = self._loop.create_future()
         body = json.dumps({"n": self._number, "do": do, **request}).encode()
-        self._loop.add_reader(self._data, self._on_data)
+        if not self._listens:
+            self._loop.add_reader(self._data, self._on_data)
+            self._listens = True
         before, self.busy, self._torn = self.busy, True, True
         try:
             with contextlib.suppress(OSError):  # a notice will say how it ended
-                await self._loop.sock_sendall(self._data, len(body).to_bytes(4, "big") + body)
+                await self._send(len(body).to_bytes(4, "big") + body)
             self._torn = False
             answer: dict[str, Any] = await expected
             self.busy = before and do == "reply_so_far"
         finally:
             if self._answer is expected:
                 self._answer = None
-                if not self._closed:
-                    self._loop.remove_reader(self._data)
         return answer
+
+    async def _send(self, frame: bytes) -> None:
+        try:
+            sent = self._data.send(frame)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        if sent < len(frame):
+            await self._loop.sock_sendall(self._data, memoryview(frame)[sent:])
 
     @property
     def answers(self) -> bool:
@@ -85,8 +94,13 @@ class ChildProcess(SupervisedProcess):
         return not (self._torn or self._closed or self._gone.done())
 
     def _on_data(self) -> None:
+        if self._answer is None:
+            # Nobody asked: what the agent sends waits until somebody does, and so does the agent if it sends much.
+            # Listening ends here and not with each answer, because asyncio takes longer to begin than Viva to answer.
+            self._end_listening()
+            return
         try:
-            part = self._data.recv(1 << 18)
+            part = self._data.recv(AT_A_TIME)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -95,8 +109,12 @@ class ChildProcess(SupervisedProcess):
             self._received += part
             self._parse()
             return
-        self._loop.remove_reader(self._data)
+        self._end_listening()
         self._loop.call_later(NOTICE_SECONDS, self._fail, "its process closed the connection to Viva")
+
+    def _end_listening(self) -> None:
+        self._loop.remove_reader(self._data)
+        self._listens = False
 
     def _parse(self) -> None:
         buffer = self._received
@@ -146,7 +164,7 @@ class ChildProcess(SupervisedProcess):
         while self._answer is not None and not self._answer.done() and before != len(self._received):
             before = len(self._received)
             with contextlib.suppress(OSError):
-                self._received += self._data.recv(1 << 18)
+                self._received += self._data.recv(AT_A_TIME)
             self._parse()
         if self._reading:
             self._ended_with = self.ending()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.ports import free_port
+from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
 from tests.viva.viva_command import in_this_process
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +55,11 @@ class Reader:
         self.folder = folder
         self.replaced: dict[str, str] = {}
         """What stands for something else on this machine: ports, and environments."""
-        self.environment = {"HOME": str(folder / "home"), "DOCKER_HOST": f"unix://{folder}/no-daemon"}
+        self.environment = {
+            "HOME": str(folder / "home"),
+            "DOCKER_HOST": f"unix://{folder}/no-daemon",
+            "PYTEST_ADDOPTS": " ".join(WITHOUT_OTHERS),
+        }
         programs = folder / "bin"
         programs.mkdir()
         (folder / "home").mkdir()

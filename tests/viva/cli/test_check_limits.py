@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.viva.conftest import Desk, point
 
-LARGE = "block = bytearray(700 * 1024 * 1024)\nblock[::4096] = b'x' * len(block[::4096])"
+LARGE = "block = bytearray(160 * 1024 * 1024)\nblock[::4096] = b'x' * len(block[::4096])"
 SLOW = "import time\ntime.sleep(3)"
 HELLO = "def get_reply_from_agent(self, message): return 'Hello.'"
 
@@ -18,20 +18,20 @@ def verdict(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_a_check_has_the_memory_of_its_case_and_the_command_line_goes_before_it(desk: Desk) -> None:
-    usual = desk.case("usual", scoring_points=[point(LARGE)])
-    large = desk.case("large", scoring_points=[point(LARGE)], check_limits={"memory_mb": 1024})
+    small = desk.case("small", scoring_points=[point(LARGE)], check_limits={"memory_mb": 96})
+    large = desk.case("large", scoring_points=[point(LARGE)], check_limits={"memory_mb": 300})
     agent = ("--agent", desk.agent(HELLO))
-    label, reason = verdict(desk.run(usual, *agent, out="usual-run"))
+    label, reason = verdict(desk.run(small, *agent, out="small-run"))
     assert (label, "memory" in reason) == ("miss", True)
-    assert verdict(desk.run(usual, *agent, "--check-memory", "1024", out=None))[0] == "hit"
+    assert verdict(desk.run(small, *agent, "--check-memory", "300", out=None))[0] == "hit"
     assert verdict(desk.run(large, *agent, out="large-run"))[0] == "hit"
-    assert verdict(desk.run(large, *agent, "--check-memory", "512", out=None))[0] == "miss"
-    judge = ("judge", "usual-run", "--sandbox", "process", "--json")
-    again = desk.viva(*judge, "--check-memory", "1024", "--out", "again", expect=0)
+    assert verdict(desk.run(large, *agent, "--check-memory", "96", out=None))[0] == "miss"
+    judge = ("judge", "small-run", "--sandbox", "process", "--json")
+    again = desk.viva(*judge, "--check-memory", "300", "--out", "again", expect=0)
     assert verdict(json.loads(again.stdout)["runs"][0])[0] == "hit"
-    judge = ("judge", "large-run", "--sandbox", "process", "--json")
+    judge = ("judge", "small-run", "--sandbox", "process", "--json")
     stored = desk.viva(*judge, "--out", "stored", expect=0)
-    assert verdict(json.loads(stored.stdout)["runs"][0])[0] == "hit", "the journal keeps the case's limits"
+    assert verdict(json.loads(stored.stdout)["runs"][0])[0] == "miss", "the journal keeps the case's limits"
 
 
 def test_a_check_has_the_time_that_was_asked_for(desk: Desk) -> None:

@@ -91,15 +91,14 @@ def replies(run: StoredRun) -> list[str | None]:
     return [round_.agent for round_ in run.transcript.rounds]
 
 
-@pytest.mark.parametrize("at", [1, 25, 49])
 @pytest.mark.parametrize(
-    ("careful", "forgetful"),
+    ("careful", "forgetful", "at"),
     [
-        (("agents.py:Careful",), ("agents.py:Forgetful",)),
-        (("agents.py:Careful", "--isolate"), ("agents.py:Forgetful", "--isolate")),
-        (("careful.yaml",), ("forgetful.yaml",)),
+        *((("agents.py:Careful",), ("agents.py:Forgetful",), at) for at in (1, 25, 49)),
+        (("agents.py:Careful", "--isolate"), ("agents.py:Forgetful", "--isolate"), 25),
+        (("careful.yaml",), ("forgetful.yaml",), 49),
     ],
-    ids=["in-process", "isolated", "cmd"],
+    ids=["in-process-1", "in-process-25", "in-process-49", "isolated", "cmd"],
 )
 def test_careful_agents_go_on_and_forgetful_ones_fail_from_the_fork_on(
     agents: Desk, careful: tuple[str, ...], forgetful: tuple[str, ...], at: int

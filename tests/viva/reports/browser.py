@@ -80,7 +80,8 @@ class Browser:
     def follow(self, fragment: str) -> None:
         """Go to another place of the page that is open, without loading it anew; done when the page has heard of it."""
         heard = 'new Promise((done) => addEventListener("hashchange", () => done(), {once: true}))'
-        self.run(f"const heard = {heard}; location.hash = {json.dumps(fragment)}; return heard")
+        go = f"const heard = {heard}; location.hash = to; return heard"
+        self.run(f"const to = {json.dumps(fragment)}; if (location.hash !== to) {{ {go} }}")
 
     def as_at_first(self) -> None:
         """Undo what tests change of the window."""

@@ -95,7 +95,9 @@ def test_the_confidence_allows_for_the_number_of_comparisons() -> None:
     assert [confidence_of(n) for n in (1, 2, 3, 10)] == pytest.approx([0.95, 0.95, 1 - 0.05 / 3, 0.995])
 
 
-@pytest.mark.parametrize(("variants", "cases", "trials"), [(10, 8, 1), (10, 20, 3), (3, 6, 2)])
+@pytest.mark.parametrize(
+    ("variants", "cases", "trials"), [(10, 8, 1), pytest.param(10, 20, 3, marks=pytest.mark.soak), (3, 6, 2)]
+)
 def test_where_nothing_differs_hardly_any_suite_calls_a_difference_more_than_chance(
     variants: int, cases: int, trials: int
 ) -> None:

@@ -234,7 +234,7 @@ DRAWN = ("meter", ".row", ".grid .dot", ".found", ".trends", ".trend-runs", ".ve
 """What the views of the whole journal show."""
 
 
-@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(2, each=20, batches=4))
+@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(1, each=20, batches=4))
 def test_the_page_draws_every_view_of_any_journal(
     lines: list[bytes], copied: Path, serve: Callable[..., Reader], browser: Browser, examples: int, batch: int
 ) -> None:

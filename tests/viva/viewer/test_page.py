@@ -142,8 +142,9 @@ def test_nothing_that_is_said_becomes_markup(tmp_path: Path, serve: Serve, brows
     browser.open("about:blank")  # the page of another test asks for its server
     browser.complaints(), browser.requests()
     views = ["#/0/runs", "#/0/grid", *(f"#/0/run/{row['id']}" for row in reader.json("api/0/runs")["rows"])]
+    browser.open(reader.server.address)
     for view in views:
-        browser.open(reader.server.address + view)
+        browser.follow(view)
         browser.until("document.querySelectorAll('a.row, .grid .dot, .round').length > 0")
         assert browser.run("return document.querySelectorAll('main script, main iframe, main object').length") == 0
         assert browser.run(
@@ -180,13 +181,23 @@ def test_the_first_view_is_one_request_and_its_data_end_no_element(
 
 def test_the_page_can_be_read_on_a_telephone(written: Path, serve: Serve, browser: Browser) -> None:
     reader = serve(written)
-    run = reader.json("api/0/runs")["rows"][0]["id"]
+    rows = reader.json("api/0/runs")["rows"][:2]
+    run, other = (row["id"] for row in rows)
     browser.width(390)
     try:
-        for view, shown in (("#/0/runs", "a.row"), ("#/0/grid", ".dot"), (f"#/0/run/{run}", ".round")):
-            browser.open(reader.server.address + view)
+        for view, shown in (
+            ("runs", "a.row"),
+            ("grid", ".dot"),
+            (f"run/{run}", ".round"),
+            (f"beside?runs={run},{other}", ".beside .round"),
+        ):
+            browser.open(f"{reader.server.address}#/0/{view}")
             browser.until(f"document.querySelectorAll('{shown}').length > 0")
             assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+        # One run stands below the other, and each round says of which it is.
+        assert browser.run("const all = document.querySelector('.beside'); return all.scrollWidth <= all.clientWidth")
+        said = "Array.from(document.querySelectorAll('.cell'), (node) => getComputedStyle(node, '::before').content)"
+        assert browser.run(f"return {said}")[2:4] == [f'"{row["agent"]}, trial 1"' for row in rows]
     finally:
         browser.width(1280)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from viva.records.copies import changed
 from viva.records.quick.structs import define
-from viva.records.quick.templates import Templates
+from viva.records.quick.templates import Templates, line_of_timing
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, NO_USAGE, Metrics, Round, SubAgentShare, Transcript, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
@@ -87,14 +87,13 @@ _settings = Templates(Setting, ("workspace", "trial"), _cut_setting)
 
 def _transcript_in_parts(transcript: Transcript) -> bytes | None:
     """Return the line of another transcript without rounds that was equal to this one; None if there was none."""
-    if transcript.rounds or _form_of_transcript(transcript) is None:
-        return None
-    parts = _transcripts.parts_of(transcript.round_count, transcript)
+    parts = None if transcript.rounds else _transcripts.parts_of(transcript.round_count, transcript)
     return None if parts is None else parts[0]
 
 
-def _whole_transcript(transcript: Transcript) -> tuple[bytes, ...]:
-    return (_write(msgspec.convert(transcript, _form(Transcript), from_attributes=True)),)
+def _whole_transcript(transcript: Transcript) -> tuple[bytes, ...] | None:
+    form = _form_of_transcript(transcript)
+    return None if form is None else (_write(msgspec.convert(transcript, form, from_attributes=True)),)
 
 
 _transcripts = Templates(Transcript, (), _whole_transcript)
@@ -102,22 +101,27 @@ _transcripts = Templates(Transcript, (), _whole_transcript)
 
 def _record_in_parts(record: RunRecord) -> bytes | None:
     """Write a record around the lines of its setting and insights; None if it must be encoded as a whole."""
-    if type(record.insights) is not tuple or type(record.setting) is not Setting or not _is_sound(record):
+    if type(record.insights) is not tuple or type(record.setting) is not Setting:
         return None
     lines = [write_line(each) if type(each) is Insight else None for each in record.insights]
     setting = write_line(record.setting)
     if setting is None or not lines or None in lines:
         return None
     insights = b",".join(lines)  # type: ignore[arg-type]
-    if type(record.id) is str and type(record.trial) is int:
+    if type(record.id) is str and type(record.trial) is int and type(record.timing) is Timing:
+        # What equals the fields of a sound record is sound.
         parts = _records.parts_of((record.subject, record.agent, record.score), record)
         if parts is not None:
             first, second, third, fourth, last = parts
             run, trial = _write(record.id), b"" if record.trial == 1 else b',"trial":%d' % record.trial
-            timing = _write(msgspec.convert(record.timing, _timing(), from_attributes=True))
+            timing = line_of_timing(record.timing)
+            if timing is None:
+                timing = _write(msgspec.convert(record.timing, _timing(), from_attributes=True))
             return b'%b%b%b%b%b,"insights":[%b]%b%b%b,"setting":%b}' % (
                 first, run, second, trial, third, insights, fourth, timing, last, setting
             )  # fmt: skip
+    if not _is_sound(record):
+        return None
     rest = _write(msgspec.convert(record, _form(RunRecord, _PARTS), from_attributes=True))
     # Inside of a text, quotes are escaped, so this is the first key of its name; usage follows the insights.
     before, usage, after = rest.partition(_USED)
@@ -125,6 +129,8 @@ def _record_in_parts(record: RunRecord) -> bytes | None:
 
 
 def _cut_record(record: RunRecord) -> tuple[bytes, ...] | None:
+    if not _is_sound(record):
+        return None
     marked = changed(record, id=_MARK, trial=_MARK_NUMBER, timing=Timing(float(_MARK_NUMBER)))
     line = _write(msgspec.convert(marked, _form(RunRecord, _PARTS), from_attributes=True))
     parts = []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Collection
 from operator import attrgetter
 from typing import Any
+
+from viva.records.run_record import Timing
 
 MOST_TEMPLATES, LONGEST_TEMPLATE = 256, 16 * 1024
 """Maximum number of templates of a kind, and of the bytes of one."""
@@ -45,3 +48,16 @@ class Templates:
             self._known.clear()
         self._known[key] = same, None
         return None
+
+
+def line_of_timing(timing: Timing) -> bytes | None:
+    """Return the JSON of a timing; None if a value is not a number that JSON has."""
+    seconds = _seconds(timing)
+    if not _FLOAT.issuperset(map(type, seconds)) or not math.isfinite(sum(seconds)):
+        return None
+    return _TIMING % seconds  # JSON writes numbers as Python shows them
+
+
+_names = [field.name for field in dataclasses.fields(Timing)]
+_seconds, _FLOAT = attrgetter(*_names), frozenset({float})
+_TIMING = b"{%b}" % ",".join(f'"{name}":%r' for name in _names).encode()

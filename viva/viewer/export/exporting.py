@@ -103,7 +103,7 @@ class _ExportWriter:
     def _state(self, state: dict[str, Any]) -> dict[str, Any]:
         made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
         words = f"in progress when it was exported, {made}" if state["live"] else f"exported {made}"
-        return state | {"live": False, "labels": False, "note": f"{words}; read-only"}
+        return state | {"live": False, "labels": False, "note": f"{words}; read-only, without search and history"}
 
     def _journal(self, number: int) -> list[dict[str, Any]]:
         """Write the runs of a journal; return where the rows and the filters' values of each `ROWS` of them are."""

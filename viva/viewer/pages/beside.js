@@ -12,8 +12,7 @@ export class Beside {
     this.state = state;
     this.parts = runParts(main);
     this.ids = (state.query.runs || "").split(",").filter(Boolean).slice(0, MOST).map(decoded);
-    const of = (state.query.of || "").split(",");
-    this.journals = this.ids.map((_, place) => whole(of[place], state.journal));
+    this.journals = this.ids.map((_, place) => whole(state.query.of?.split(",")[place], state.journal));
     this.shown = STEP;
     this.table = el("div", { class: "beside" });
     this.table.style.setProperty("--of", this.ids.length);
@@ -25,7 +24,6 @@ export class Beside {
   changed() { this.refresh(); }
 
   async refresh() {
-    const { state, parts } = this;
     const runs = await Promise.all(this.ids.map((id, place) => ask(`${this.journals[place]}/run`, { id, first: 0, most: this.shown })));
     for (const [place, data] of runs.entries()) data.images = data.images.map((image) => pictureAddress(this.journals[place], image));
     const nodes = runs.map((data, place) => {
@@ -36,17 +34,12 @@ export class Beside {
         el("div", { class: "sub" }, chip(row.standing, row.standing), row.words ? el("span", { class: "strong" }, row.words) : null,
           el("bdi", {}, row.agent), row.trial > 1 ? `trial ${row.trial}` : null), el("ul", { class: "verdicts" }, points));
     });
-    const rounds = Math.max(0, ...runs.map((data) => data.rounds.length));
+    const rounds = Math.max(...runs.map((data) => data.rounds.length));
     for (let place = 0; place < rounds; place++) {
       for (const data of runs) {
-        const round = data.rounds[place];
-        const cell = el("div", { class: "cell" });
-        if (round) {
-          const node = parts.roundOf(data, round);
-          node.removeAttribute("id");
-          cell.append(node);
-        }
-        nodes.push(cell);
+        const round = data.rounds[place] && this.parts.roundOf(data, data.rounds[place]);
+        round?.removeAttribute("id");
+        nodes.push(el("div", { class: "cell", "data-of": `${data.row.agent}, trial ${data.row.trial}` }, round));
       }
     }
     this.table.replaceChildren(...nodes);

@@ -48,7 +48,7 @@ export class History extends Drawn {
   spark({ points, direction }) {
     const x = (place) => (points.length > 1 ? 3 + (place * 122) / (points.length - 1) : 64);
     const y = (mean) => 29 - mean * 26;
-    const marks = points.flatMap((point, place) => (place && point[2] !== points[place - 1][2] ? [svg("line", { class: "version", x1: (x(place) + x(place - 1)) / 2, x2: (x(place) + x(place - 1)) / 2, y1: 0, y2: 32 })] : []));
+    const marks = points.flatMap((point, place) => (place && point[2] !== points[place - 1][2] ? [svg("line", { class: "version", x1: x(place - 0.5), x2: x(place - 0.5), y1: 0, y2: 32 })] : []));
     const last = points.length - 1;
     return el("div", { class: direction === "regression" ? "worse" : null }, svg("svg", { class: "spark", viewBox: "0 0 128 32", role: "img", "aria-label": points.map((point) => point[0].toFixed(2)).join(", ") }, ...marks,
       svg("polyline", { class: "line", points: points.map((point, place) => `${x(place)},${y(point[0])}`).join(" ") }), svg("circle", { class: "last", cx: x(last), cy: y(points[last][0]), r: 2.6 })));

@@ -55,7 +55,7 @@ const drawBar = () => {
   const bar = here.planned > 0 && here.live ? el("progress", { max: here.planned, value: ended, "aria-label": "runs ended" }) : null;
   byId("status").replaceChildren(...[here.note ? el("span", { class: "note" }, here.note) : el("span", { class: "state " + here.state }, here.state), bar,
     here.planned ? el("span", {}, `${count(ended)} of ${count(here.planned)} runs`) : null, ...parts,
-    here.damage ? el("span", { class: "remark" }, here.damage) : null, here.problem ? el("span", { class: "remark", role: "alert" }, here.problem) : null].filter((node) => node));
+    here.damage ? el("span", { class: "remark" }, here.damage) : null, here.problem ? el("span", { class: "remark", role: "alert" }, here.problem) : null].filter(Boolean));
 };
 
 const route = async () => {

@@ -141,7 +141,7 @@ export class Run {
         this.tabs.timings ? tabs : null,
         el("div", { class: "conversation" }, insightsOf(data, data.paper)),
         data.system ? folded("system", "System text", el("div", { class: "text", dir: "auto" }, data.system)) : null,
-      ].filter((node) => node));
+      ].filter(Boolean));
     this.count.textContent = counted(data.count, "round");
     this.ending = el("div", { class: "ending" }, row.standing === "running" ? (row.judging ? "The conversation has ended; it is being judged." : "The conversation goes on.") : "Stopped: " + data.stop,
       data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null, pictures(data, data.final, "the end", data.captions),

@@ -129,7 +129,8 @@ async def test_every_interpreter_of_this_machine_will_do(tmp_path: Path, name: s
     pythons = other_pythons()
     if not pythons:
         pytest.skip("there is no other Python here")
-    for python in pythons:
+    # How the method waits is no matter of the version.
+    for python in pythons if name == "Sync" else pythons[:1]:
         agent = load_agent(f"{file}:{name}@{python}")
         session = await open_session(agent.factory, AgentArguments("t", workspace=tmp_path), 30)
         assert (await session.reply("hello", 30)).text == "HELLO"
