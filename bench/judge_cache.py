@@ -16,7 +16,8 @@ from typing import Any
 
 from autogen_core.models import CreateResult, RequestUsage
 
-from bench.stubs import TEXT, InstantModel
+from bench.stub_model import InstantModel
+from bench.stubs import TEXT
 from bench.table import Figure
 from viva.cases import Case, ScoringPoint
 from viva.judge import ScoringPointsEvaluator

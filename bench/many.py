@@ -91,7 +91,7 @@ def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) ->
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:
-        from bench.stubs import InstantModel
+        from bench.stub_model import InstantModel
         from viva.models.autogen.client import AutoGenModel
         from viva.models.client import ModelClient
         from viva.models.retry import RetryPolicy

@@ -12,7 +12,8 @@ from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
 
-from bench.stubs import TEXT, AsyncAgent, InstantModel, SyncAgent
+from bench.stub_model import InstantModel
+from bench.stubs import TEXT, AsyncAgent, SyncAgent
 from bench.table import Figure
 from viva.adapters.session import AgentArguments, open_session
 from viva.cases import ScriptLine

@@ -11,7 +11,7 @@ from typing import Any
 from viva.filters.fields import EXCLUDED, FAILED, FIELDS, PASSED, UNFINISHED, FilterContext, Value
 from viva.records.quick.records import usage_struct
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
-from viva.records.transcript import NO_USAGE, StopReason
+from viva.records.transcript import NO_USAGE, StopReason, Usage
 from viva.statistics.scores import score_of, scored_passes
 
 _LARGEST_SHORT = 0xFFFF
@@ -117,14 +117,18 @@ class RunColumns:
         for name in (CASE_HASH, *_OF_SETTINGS):
             self._columns[name] = DistinctColumn()
         self._has_usage = DistinctColumn()
-        self._nothing = (NO_USAGE, usage_struct()())
-        """No usage, as records and as structs from `read_record` have it."""
+        self._no_usage = usage_struct()()
+        """`NO_USAGE` as the structs from `read_record` have it."""
         self._settings: dict[tuple[str, ...], Setting] = {}
         self._getters = [
             (name, FIELDS[name].get, FIELDS[name].of_result and name != "outcome", column)
             for name, column in self._columns.items()
             if name in FIELDS and name not in _MADE_HERE
         ]
+
+    def _is_nothing(self, usage: Usage) -> bool:
+        # Each with its like, because native code compares two structs, but Python a struct with a dataclass.
+        return usage == (NO_USAGE if type(usage) is Usage else self._no_usage)
 
     def put(self, place: int, record: RunRecord) -> None:
         """Set all values of a run.
@@ -137,7 +141,7 @@ class RunColumns:
         for _, get, of_result, column in self._getters:
             column.put(place, get(record, self._context, "") if ended or not of_result else None)
         # Adding takes longer than all of the rest, and most runs have usage in one role, or in two.
-        used = [each for each in record.usage.values() if each not in self._nothing]
+        used = [each for each in record.usage.values() if not self._is_nothing(each)]
         usage = sum(used[1:], used[0]) if used else NO_USAGE
         self._columns["status"].put(place, self._status(record) if ended else UNFINISHED.value)
         self._columns["cost"].put(place, float(usage.cost) if ended and usage.cost is not None else None)
