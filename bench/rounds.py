@@ -75,9 +75,10 @@ def _timed(work: Coroutine[Any, Any, None]) -> float:
 
 
 async def _autogen_turns(rounds: int, number: int) -> None:
+    """Have AutoGen's agent take as many turns as an examiner does, which is asked once more after the last reply."""
     for _ in range(number):
         agent = AssistantAgent("examiner", InstantModel(), system_message="task")
-        for _ in range(rounds):
+        for _ in range(rounds + 1):
             await agent.run(task=TEXT)
 
 

@@ -18,7 +18,7 @@ from viva.reports.console.cause_trends import cause_trend_tables, cause_trends_p
 from viva.reports.console.trends import trends_plain, trends_report
 from viva.statistics.causes.cause_trends import CauseTrendTally
 from viva.statistics.causes.names import CauseNames
-from viva.statistics.over_time.trends import find_trends
+from viva.statistics.over_time.trends import Conversations, find_trends
 
 
 @click.command("history")
@@ -36,7 +36,8 @@ def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool,
     JOURNAL. The exit code is 3 if no run has a score.
     """
     history = history_of(journals)
-    tally = CauseTrendTally()
+    conversations = Conversations()
+    tally = CauseTrendTally(conversations)
 
     def watched() -> Iterator[RunRecord]:
         for where, record in history.entries(quick=True):
@@ -44,7 +45,7 @@ def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool,
                 tally.add(record, where.removesuffix(f"#{record.id}"))
                 yield record
 
-    found = find_trends(watched())
+    found = find_trends(watched(), conversations)
     causes = tally.trends(CauseNames(folder for folder, _ in history.folders()))
     if as_json:
         plain = {**trends_plain(found), "causes": cause_trends_plain(causes)}

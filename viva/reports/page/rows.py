@@ -16,7 +16,7 @@ from viva.reports.page.failures import Failures, misses
 from viva.reports.page.reason_diffs import without_line
 from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.over_time.trend import TaskTrend
-from viva.statistics.over_time.trends import TrendTally
+from viva.statistics.over_time.trends import Conversations, TrendTally
 from viva.statistics.scores import evaluator_names, score_of
 from viva.statistics.summary import Figures, summarize
 
@@ -123,8 +123,9 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
     Raises:
         JournalError: a journal cannot be read.
     """
-    failures, trials, trends, chosen = Failures(), Trials(), TrendTally(), _ShownRuns(most)
-    cause_trends = CauseTrendTally()
+    conversations = Conversations()
+    failures, trials, trends, chosen = Failures(), Trials(), TrendTally(conversations), _ShownRuns(most)
+    cause_trends = CauseTrendTally(conversations)
     several = len({folder.resolve() for folder, _ in journals.locations}) > 1
     outcomes: Counter[str] = Counter()
 

@@ -7,6 +7,7 @@ same in two suites because one grouping holds the misses of both, not because tw
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from viva.records.run_record import RunRecord
 from viva.statistics.causes.cause import Cause
 from viva.statistics.causes.names import CauseNames
-from viva.statistics.causes.tally import CauseTally, SidedCause, TalliedRun
-from viva.statistics.over_time.trends import began_at, conversation_key
+from viva.statistics.causes.tally import CauseTally, Side, SidedCause, TalliedRun
+from viva.statistics.over_time.trends import Conversations, began_at, fill
 
 MOST_POINTS = 20
 """Maximum number of suites of one trend: the newest."""
@@ -73,13 +74,24 @@ class _TrendSuite:
 class CauseTrendTally:
     """Collects the runs of several suites while they are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, conversations: Conversations | None = None) -> None:
+        """Args:
+        conversations: The numbers of their conversations, where others number the same ones.
+        """
+        self._conversations = conversations or Conversations()
         self._tally = CauseTally()
         self._suites: dict[tuple[str, str | None], int] = {}
         self._about: list[_TrendSuite] = []
         self._cases: dict[tuple[int, str], Counter[str]] = {}
         """Runs that count, by suite and agent, and then by case."""
-        self._known: dict[bytes, tuple[TalliedRun, str] | None] = {}
+        # By the number of the conversation: as objects, 100,000 runs would take ten times the memory.
+        self._counts = array("q")
+        """Place in `_sides`; -1 for a run that does not count."""
+        self._numbers = array("q")
+        """The number of `TalliedRun`; -1 for none."""
+        self._sided: dict[tuple[Side, str], int] = {}
+        """The place in `_sides` of each side and case of runs that count."""
+        self._sides: list[tuple[Side, str]] = []
 
     def add(self, record: RunRecord, source: str) -> None:
         """Add one run; a conversation that was judged again counts once, as it was added last.
@@ -88,11 +100,12 @@ class CauseTrendTally:
             record: The run.
             source: The journal that it is from.
         """
-        key = conversation_key(record)
-        if key is not None and (known := self._known.get(key)) is not None:
-            run, case = known
-            self._tally.forget(run)
-            self._cases[run.side][case] -= 1
+        known = self._conversations.number(record)
+        if known is not None:
+            fill(self._counts, known)
+            fill(self._numbers, known)
+            if self._counts[known] >= 0:
+                self._take_back(known)
         place = self._suites.setdefault((source, record.agent_version), len(self._about))
         if place == len(self._about):
             self._about.append(_TrendSuite(source, record.agent_version))
@@ -100,8 +113,21 @@ class CauseTrendTally:
         if added is not None:
             self._cases.setdefault(added.side, Counter())[record.subject] += 1
             self._about[place].started = min(self._about[place].started, began_at(record) or math.inf)
-        if key is not None:
-            self._known[key] = None if added is None else (added, record.subject)
+        if known is not None:
+            self._counts[known] = -1 if added is None else self._place(added.side, record.subject)
+            self._numbers[known] = -1 if added is None or added.number is None else added.number
+
+    def _place(self, side: Side, case: str) -> int:
+        place = self._sided.setdefault((side, case), len(self._sides))
+        if place == len(self._sides):
+            self._sides.append((side, case))
+        return place
+
+    def _take_back(self, known: int) -> None:
+        side, case = self._sides[self._counts[known]]
+        number = self._numbers[known]
+        self._tally.forget(TalliedRun(side, None if number < 0 else number))
+        self._cases[side][case] -= 1
 
     def trends(self, names: CauseNames | None = None) -> tuple[CauseTrend, ...]:
         """Return the trends, new causes first, those that changed most first; none if there is only one suite.

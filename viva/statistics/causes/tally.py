@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
@@ -90,6 +90,8 @@ class CauseTally:
         self._runs: list[tuple[str, str]] = []
         """Case and agent of each run that missed something."""
         self._names: dict[str, str] = {}
+        self._pairs: dict[Any, Any] = {}
+        """Each side, and each pair of a case and an agent, once."""
         self._left_out = 0
         self._sides: list[Side] = []
         """The journal and agent of each run that missed something."""
@@ -101,12 +103,14 @@ class CauseTally:
         """Add one run of a journal, by the journal's number where several are added; None if it does not count."""
         if record.error or score_of(record) is None:
             return None
-        side = journal, self._name(record.agent)
+        side: Side = journal, self._name(record.agent)
+        side = self._pairs.setdefault(side, side)
         self.counted[side] += 1
         number = len(self._runs)
         for miss in misses_of(record):
             if len(self._runs) == number:
-                self._runs.append((self._name(record.subject), side[1]))
+                pair = self._name(record.subject), side[1]
+                self._runs.append(self._pairs.setdefault(pair, pair))
                 self._sides.append(side)
             self._add(number, record, miss)
         return TalliedRun(side, number if len(self._runs) > number else None)

@@ -15,7 +15,7 @@ from viva.reports.console.trends import change_words, compared_words, name_words
 from viva.statistics.causes.cause_trends import CauseTrend, CauseTrendTally
 from viva.statistics.causes.names import CauseNames
 from viva.statistics.over_time.trend import OVERALL, TaskTrend
-from viva.statistics.over_time.trends import TrendTally
+from viva.statistics.over_time.trends import Conversations, TrendTally
 from viva.viewer.watched import WatchedJournal
 
 MOST_TRENDS = 500
@@ -80,7 +80,8 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
 
 
 def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:
-    tally, causes = TrendTally(), CauseTrendTally()
+    conversations = Conversations()
+    tally, causes = TrendTally(conversations), CauseTrendTally(conversations)
     for number, journal in journals.items():
         try:
             for record in read_records(journal.folder, quick=True):
