@@ -50,7 +50,8 @@ class PageImages:
         Raises:
             OSError: the picture in full size cannot be written beside the page.
         """
-        content = _embedded(name) if name.startswith("data:") else read_sound(folder, name)
+        embedded = name.startswith("data:")
+        content = _embedded(name) if embedded else read_sound(folder, name)
         kind = kind_of(content) if content else None
         if content is None or kind is None:
             return None
@@ -58,7 +59,8 @@ class PageImages:
         if len(content) > room:
             if self.files is not None and (link := self.files.picture(folder, name, content)) is not None:
                 self._full[folder, name] = link
-            smaller = self.scaled.scale(content, room)
+            # A sound file is named after its content.
+            smaller = self.scaled.scale(content, room, None if embedded else Path(name).stem)
             if smaller is None:
                 self.left_out += 1
                 return None

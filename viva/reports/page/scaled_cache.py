@@ -37,15 +37,16 @@ class ScaledPictures:
     """The folder above `viva/`; None for `XDG_CACHE_HOME`, which is `~/.cache` if it is not set."""
     _written: int = 0
 
-    def scale(self, content: bytes, limit: int) -> bytes | None:
+    def scale(self, content: bytes, limit: int, digest: str | None = None) -> bytes | None:
         """Return a JPEG of at most `limit` bytes, as `scale_picture` makes it for a size up to a fifth below the limit.
 
         Args:
             content: A PNG, JPEG, GIF or WebP file, which may be untrusted.
             limit: Maximum size in bytes.
+            digest: The SHA-256 of the content in hexadecimal digits, where it is known.
         """
         limit = _step(limit)
-        name = f"{hashlib.sha256(content).hexdigest()}-{limit}-1.jpeg"
+        name = f"{digest or hashlib.sha256(content).hexdigest()}-{limit}-1.jpeg"
         kept = self._kept(name, limit)
         if kept is not None:
             return kept
