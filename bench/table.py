@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SPEED = frozenset({"us", "ms", "s", "runs/s"})
+IDEAL = "of ideal"
+"""The share of the time that waiting alone would take."""
+SPEED = frozenset({"us", "ms", "s", "runs/s", IDEAL})
 """Units of figures that depend on the speed of the machine."""
 
 

@@ -29,6 +29,7 @@ RUN = ("README.md", "docs/ci.md", "docs/extend.md")
 PARSED = {
     "CONTRIBUTING.md": "the tests themselves",
     "docs/agents-in-a-process-of-their-own.md": "agents with environments",
+    "docs/benchmarks.md": "takes an hour; tests/test_bench.py has what can be told without measuring",
     "docs/bisect.md": "needs versions of an agent",
     "docs/calibration.md": "asks a model hundreds of times; needs labels by people",
     "docs/cluster.md": "needs Ray and several machines",
