@@ -27,7 +27,7 @@ from viva.sandbox.interface import Fresh
 AT_ONCE = 4
 AS_MANY = {"docker": 15, "bwrap": 6, "process": 7}
 """Budgets: how many times as many runs as with a container for each run (a bwrap, an interpreter), as many as were
-reached. The slower way has become quicker, too, and a check in either takes a fork."""
+reached. A container for each run has become faster, too, which lowers the ratio although both are faster."""
 RUNS: dict[Fresh, int] = {"world": 1000, "container": 40}
 """Number of runs that are measured in each way; the slower way has fewer, which take a few seconds."""
 STORED = 5000

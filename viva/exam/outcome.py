@@ -14,7 +14,7 @@ EXIT_DONE = 0
 EXIT_BELOW = 1
 EXIT_MISTAKE = 2
 EXIT_NOT_SCORED = 3
-# Each run asks for these, and a member of an enum is looked up in ten times as long as a name.
+# Each run needs these, and looking up a member of an enum takes ten times as long as looking up a name.
 _SCORED, _NO_EXAM, _ERROR = Outcome.SCORED, StopReason.EXAMINER_ERROR, Label.ERROR
 
 
