@@ -60,10 +60,12 @@ def run_id(subject: str, agent: str, trial: int = 1, persona: str = "", strategy
     suite refuses two runs with the same id.
     """
     # Runs without a persona and a strategy have the ids that they had before there were any.
-    chosen = [persona, strategy] if persona or strategy else []
+    chosen = f", {_to_json(persona)}, {_to_json(strategy)}" if persona or strategy else ""
     # Rows are numerous, and long names of families are alike in their readable part: eight digits would collide.
     digits = 12 if subject.endswith("]") else 8
-    digest = hashlib.sha256(_to_json([subject, agent, trial, *chosen]).encode()).hexdigest()[:digits]
+    # What `json` writes of a list, whose encoder is made anew for each list; for a text, it calls one function.
+    parts = f"[{_to_json(subject)}, {_to_json(agent)}, {trial:d}{chosen}]"
+    digest = hashlib.sha256(parts.encode()).hexdigest()[:digits]
     return f"{_readable(subject)}-{digest}"
 
 
@@ -172,7 +174,7 @@ class Journal:
         Raises:
             JournalError: the event cannot be written (the disk is full, read-only or gone).
         """
-        self.append_encoded(kind, run, attempt, encode_data(value, self.keep))
+        self._write(self._line(kind, run, attempt, encode_data(value, self.keep)))
 
     def append_all(self, run: str, attempt: int, events: Sequence[tuple[str, object]]) -> None:
         """Append several events of a run with one write, in order; a kill leaves the first of them, and a torn line.
@@ -199,7 +201,7 @@ class Journal:
             rest = self._heads[run, attempt] = f'"run":{_to_json(run)},"attempt":{attempt},"data":'.encode()
         if kind == "run":
             del self._heads[run, attempt]
-        return seal(b"%b%b%b" % (_beginning(kind), rest, body))
+        return seal(_beginning(kind) + rest + body)
 
     async def send_files(self, run: str, name: str) -> str | None:
         """Do nothing: the agent worked next to the journal."""

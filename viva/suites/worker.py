@@ -13,9 +13,11 @@ from typing import TypeVar
 from viva.adapters.contract import AgentArguments
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
+from viva.exam.attempt.environment import RunEnvironment
 from viva.exam.attempt.exam_run import ExamRun, setting_for
 from viva.exam.examine import examine, judge_and_record
 from viva.exam.examiners import REPLAY, SCRIPT
+from viva.exam.forking.course import Course
 from viva.exam.forking.fork import fork_at
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts, was_judged
@@ -72,7 +74,7 @@ class Worker:
         journal: The journal to which the runs are written.
         """
         # Made many times for each run.
-        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
+        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, RunEnvironment, Course, Reply)
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import tracemalloc
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from viva.journal.long_texts import TEXT_LIMIT, restore_texts
 from viva.journal.reader import read_runs
-from viva.journal.writer import FILE, FORMAT, LINE_LIMIT, Damage, Journal, JournalError, raw_lines, scan
+from viva.journal.writer import FILE, FORMAT, LINE_LIMIT, Damage, Journal, JournalError, raw_lines, run_id, scan
 from viva.records import Insight, Outcome, Round, RunRecord, Setting, Step, Transcript, codec
 from viva.records.codec import decode, to_plain
 from viva.records.text import storable
@@ -58,6 +59,14 @@ def test_every_event_is_one_line_of_json_by_itself(run: str, words: str) -> None
         *lines, rest = (Path(temporary) / FILE).read_bytes().split(b"\n")
         assert rest == b""
         assert [json.loads(line)["v"] for line in lines] == [FORMAT, FORMAT]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(hostile, hostile, st.integers(1, 10**6), st.sampled_from([("", ""), ("terse", ""), ("", "probe"), ("é\"", "x")]))
+def test_ids_of_runs_stay_those_of_earlier_journals(subject: str, agent: str, trial: int, role: tuple[str, str]) -> None:
+    identity = json.dumps([subject, agent, trial, *(role if any(role) else ())])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[: 12 if subject.endswith("]") else 8]
+    assert run_id(subject, agent, trial, *role).endswith(f"-{digest}")
 
 
 @settings(max_examples=examples(25), deadline=None)
