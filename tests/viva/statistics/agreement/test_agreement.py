@@ -77,7 +77,7 @@ def test_alphas_of_resamples_are_those_that_the_package_computes_one_by_one(leve
     import numpy as np
     from krippendorff import alpha
 
-    counts = np.random.default_rng(7).multinomial(4, (0.5, 0.3, 0.2), (12, 20)) + (1, 1, 0)
+    counts = np.random.default_rng(7).multinomial(4, (0.5, 0.3, 0.2), (12, 20)) + np.array([1, 1, 0])
     at_once = _alphas(np.array([_coincidences(each).sum(axis=0).reshape(3, 3) for each in counts]), level == "ordinal")
     one_by_one = [float(alpha(value_counts=each, level_of_measurement=level)) for each in counts]
     assert at_once == pytest.approx(one_by_one, abs=1e-12)
