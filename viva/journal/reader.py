@@ -10,13 +10,13 @@ from typing import Any, cast
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import EXCHANGE, Damage, parse, sealed_text
+from viva.journal.lines import EXCHANGE, FORMAT, Damage, parse, sealed_text
 from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.copies import changed
-from viva.records.quick.readers import read_round, read_transcript, read_whole_setting
+from viva.records.quick.readers import read_round, read_round_lines, read_transcript, read_whole_setting
 from viva.records.quick.records import is_struct, read_record
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
@@ -31,6 +31,10 @@ __all__ = [
     "read_runs",
     "split_reference",
 ]
+
+
+MOST_AT_ONCE = 4 * 1024 * 1024
+"""Maximum number of characters of rounds that are decoded at once, for which they are in memory once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
     """
     damage = damage if damage is not None else Damage()
     decoded, texts = _Decoded(), KeptTexts(_path(lines.folder))
-    for text in (*lines.lines, *lines.judged):
+    for text in (*_without_rounds(lines.lines, decoded), *lines.judged):
         try:
             value = _value_in(text, texts, damage)
         except ValueError:
@@ -141,6 +145,22 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
             if value is not None:
                 _take(decoded, value)
     return _stored(decoded, texts.folder, lines.run, lines.attempt, b"")
+
+
+def _without_rounds(lines: tuple[str, ...], decoded: _Decoded) -> tuple[str, ...]:
+    """Decode the rounds of a conversation at once, and return its other lines; all of them if that is not possible."""
+    # Between the setting and the transcript, as nearly always.
+    rounds = lines[1:-1]
+    if not rounds or not lines[0].startswith(_SETTING) or sum(map(len, rounds)) > MOST_AT_ONCE:
+        return lines
+    if (found := read_round_lines(rounds)) is None:
+        return lines
+    for round_ in found:
+        decoded.rounds.setdefault(round_.number, round_)
+    return lines[0], lines[-1]
+
+
+_SETTING = f'{{"v":{FORMAT},"event":"setting",'
 
 
 _path = lru_cache(maxsize=16)(Path)

@@ -16,7 +16,7 @@ from viva.journal.kept_files import is_kept, may_be_written, names_in, read_soun
 from viva.journal.line_checksum import seal
 from viva.journal.lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
 from viva.journal.long_texts import Keep, shorten
-from viva.records.codec import encode, loads, prepare
+from viva.records.codec import encode, loads
 from viva.records.copies import make_quickly
 from viva.records.quick.lines import prepare_lines, write_line
 from viva.records.run_record import RunRecord, Setting, Timing
@@ -162,7 +162,6 @@ class Journal:
         self._held: set[str] = set()
         """Names of files that were found next to the journal."""
         # Built now rather than between the rounds of many conversations, all of which would have to wait.
-        prepare(Setting, Round, Transcript, Insight, RunRecord)
         prepare_lines()
         make_quickly(Setting, Round, Transcript, Insight, Verdict, RunRecord, Timing)
 

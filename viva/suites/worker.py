@@ -34,11 +34,13 @@ from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.cache.scope import AnswerScope, answers_of
 from viva.models.prices import price
+from viva.records.codec import prepare
 from viva.records.copies import changed, make_quickly
 from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
-from viva.records.transcript import NO_USAGE, Reply, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Reply, Round, Transcript, Usage
+from viva.records.verdict import Insight
 from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
@@ -73,6 +75,10 @@ class Worker:
         """
         # Made many times for each run.
         make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
+        if resources.agents:
+            # For rounds that have to be written by them: built now rather than between the rounds of many
+            # conversations, all of which would have to wait. Judging alone rarely needs them, and waits for nobody.
+            prepare(Setting, Round, Transcript, Insight, RunRecord)
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
