@@ -15,10 +15,11 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 from types import CodeType, ModuleType
 
 from again import start_from  # the folder of this script is on the path
-from forks import Fork, serve_forks
+from forks import Fork, run_and_leave, serve_forks
 
 MODULES = (
     "viva.cli.commands.run",
@@ -49,6 +50,8 @@ MODULES = (
     "rich.console",
     "yaml",
 )
+PLUGINS = frozenset({"anyio", "xdist"})
+"""Packages with plugins of pytest."""
 
 
 def main() -> CodeType | None:
@@ -60,8 +63,8 @@ def main() -> CodeType | None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
     for name in (*MODULES, *sys.argv[1:-1]):
         importlib.import_module(name)
-    if "anyio" in sys.modules:  # has a plugin of pytest, which warns of plugins that are imported, unless they say this
-        sys.modules["anyio"].__doc__ = "PYTEST_DONT_REWRITE"
+    for name in PLUGINS.intersection(sys.modules):  # pytest warns of plugins that are imported, unless they say this
+        sys.modules[name].__doc__ = "PYTEST_DONT_REWRITE"
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
@@ -147,8 +150,8 @@ def _open_streams() -> None:
 if __name__ == "__main__":
     program = main()
     if program is not None:
-        exec(program, sys.modules["__main__"].__dict__)
+        run_and_leave(partial(exec, program, sys.modules["__main__"].__dict__))
     else:
         from viva.cli.main import main as viva
 
-        viva()
+        run_and_leave(viva)
