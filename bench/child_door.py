@@ -126,7 +126,13 @@ async def _heavy_figures(file: Path) -> list[Figure]:
         Figure("opening, import of 1 s, forked", statistics.median(pair[0] for pair in ready), "ms", OPENING_MS),
         Figure("opening, import of 1 s, not to be forked, started ahead", statistics.median(p[0] for p in ahead), "ms"),
         Figure("opening, import of 1 s, not to be forked, the first", first[0], "ms"),
-        Figure("opening, import of 1 s, in a new process", new[0], "ms", note="as before there were ready processes"),
+        Figure(
+            "opening, import of 1 s, in a new process",
+            new[0],
+            "ms",
+            note="as before there were ready processes",
+            reference=True,
+        ),
     ]
     for name, agent, many in (("forked", forked, MANY), ("not to be forked", alone, 5)):
         figures.append(Figure(f"memory of a run, import of 70 MB, {name}", await _memory(agent, many), "MB"))

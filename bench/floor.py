@@ -44,7 +44,7 @@ def figures() -> list[Figure]:
         *_pair("an agent's process, a round", "us", *_of_a_process(), "120 characters to a process and back"),
     ]
     ours, alone, ratio = rounds._with_model(50, 15)
-    found += _figures("a model examiner's round", "us", [(ours, alone)], "AutoGen's agent alone", ratio)
+    found += _figures("a model examiner's round", "us", [(ours, alone)], "AutoGen's AssistantAgent alone", ratio)
     found += _pair("viva --version", "ms", _version, _interpreter, "an interpreter that does nothing")
     return [*found, *_page()]
 

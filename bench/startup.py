@@ -25,7 +25,7 @@ def figures() -> list[Figure]:
     return [
         Figure("viva --version", _milliseconds([str(viva), "--version"]), "ms", 80),
         Figure("import viva", _milliseconds([sys.executable, "-c", "import viva"]), "ms", 80),
-        Figure("python -c pass, for comparison", _milliseconds([sys.executable, "-c", "pass"]), "ms"),
+        Figure("python -c pass, for comparison", _milliseconds([sys.executable, "-c", "pass"]), "ms", reference=True),
         Figure("viva --help", _milliseconds([str(viva), "--help"]), "ms"),
         Figure("installed core, without byte code", size, "MB", 70),
         Figure("packages of the core", count, "", 43),

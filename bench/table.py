@@ -21,6 +21,9 @@ class Figure:
     at_least: bool = False
     """The budget is a lower bound."""
     note: str = ""
+    reference: bool = False
+    """What others are seen beside: another program, the physical part, a quotient of other figures, or the tail of few
+    samples. Two states are not compared by it."""
 
     @property
     def absolute(self) -> bool:

@@ -179,7 +179,7 @@ def figures() -> list[Figure]:
         Figure(
             "the page's files in the wheel", page / 1e3, "KB", 80, note=f"{loaded / 1e3:.0f} KB with those of reports"
         ),
-        Figure("what an export has in place of a server", of_export / 1e3, "KB", 24),
+        Figure("what an export has in place of a server", of_export / 1e3, "KB", 27),
     ]
 
 

@@ -77,7 +77,7 @@ async def _of(kind: str) -> list[Figure]:
         Figure(
             f"{kind}: runs with one check each, world each", quick, "runs/s", 250 if kind == "docker" else None, True
         ),
-        Figure(f"{kind}: worlds serve more runs by", quick / slow, "times", AS_MANY[kind], True),
+        Figure(f"{kind}: worlds serve more runs by", quick / slow, "times", AS_MANY[kind], True, reference=True),
     ]
 
 
@@ -97,7 +97,7 @@ async def _openings(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure
     note = session.isolation.note  # type: ignore[attr-defined]
     return [
         Figure(f"{kind}: opening a world p50", percentile(opened, 50), "ms", 3.5, note=note),
-        Figure(f"{kind}: opening a world p95", percentile(opened, 95), "ms", 10),
+        Figure(f"{kind}: opening a world p95", percentile(opened, 95), "ms", 10, reference=True),
         Figure(f"{kind}: a world opened and one check in it p50", percentile(checked, 50), "ms"),
     ]
 

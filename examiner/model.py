@@ -94,9 +94,9 @@ class ModelExaminer:
         """Return the model's answer to `heard`; if it was cut off, the answer to the request for a shorter one."""
         try:
             try:
-                answer = await self._agent.say(heard, "agent")
+                return await self._agent.say(heard, "agent")
             except CutOffError as error:
-                answer = await self._agent.say(self._notice(CUT_OFF.format(fault=error)), "agent")
+                return await self._agent.say(self._notice(CUT_OFF.format(fault=error)), "agent")
         except ModelAnswerError as error:
             hint = f" ({CutOffError.hint})" if isinstance(error, CutOffError) else ""
             raise ExaminerError(f"the examiner's model gave no usable message: {error}{hint}") from error
@@ -104,9 +104,6 @@ class ModelExaminer:
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect
             raise ExaminerError(f"the examiner's model gave no usable message: {describe(error)}") from error
-        if answer is None:
-            raise ExaminerError("the examiner's model answered with something that is not text")
-        return answer
 
     def _notice(self, words: str) -> str:
         return f"[notice {self._mark}] {words}"

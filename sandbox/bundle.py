@@ -29,6 +29,7 @@ _MODULES = (
     "check_run",
     "witness",
     "namespaces",
+    "layers",
     "child",
     "staging",
     "server",

@@ -85,8 +85,10 @@ class ServerConnection:
         await self.pipe.write(len(payload).to_bytes(4, "big") + kind + payload)
         return await self._answer(answer)
 
-    async def begin(self, payload: bytes, options: dict[str, Any] | None = None) -> None:
-        """Open a run on a workspace. `options` are those of this run alone, where the server is a keeper's.
+    async def begin(self, payload: bytes, options: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Open a run on a workspace, and return what the server says of it.
+
+        `options` are those of this run alone, where the server is a keeper's.
 
         Raises:
             EOFError, OSError: the server is gone.
@@ -100,7 +102,7 @@ class ServerConnection:
             self._check_nonce(await self._answer(b"W"))
         else:
             await self.pipe.write(data)
-        await self._answer(b"R")
+        return await self._answer(b"R")
 
     async def end(self) -> bool:
         """End the run. Returns whether the keeper can open the next one: nothing of this one is left, and all is well.

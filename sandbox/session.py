@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from viva.sandbox.connection import START_SECONDS, ServerConnection
 from viva.sandbox.interface import CheckResult, Ending, Isolation, SandboxError, SandboxLost
 from viva.sandbox.limits import SandboxLimits
+from viva.sandbox.plain_files import uses_files_plainly
 
 # A server that is busy cleaning up after a check is given this long beyond the check's own time.
 GRACE_SECONDS = 20.0
@@ -37,6 +38,7 @@ class ServerSession:
         self._open = True
         self._lost = ""
         self._limit_broken = False
+        self._has_layers = False
         self._expected: int | None = None
 
     @property
@@ -60,7 +62,8 @@ class ServerSession:
         Raises:
             SandboxLost: the server went away, or cannot open a run.
         """
-        await self._do(self._connection.begin(payload, options), START_SECONDS + len(payload) / 1_000_000)
+        said = await self._do(self._connection.begin(payload, options), START_SECONDS + len(payload) / 1_000_000)
+        self._has_layers = bool(said.get("layers"))
 
     def expect(self, checks: int) -> None:
         """Announce the number of checks; nothing is prepared beyond it, but more may be requested."""
@@ -71,7 +74,8 @@ class ServerSession:
         if self._expected is not None:
             self._expected -= 1
         more = self._expected is None or self._expected > 0
-        request = json.dumps({"code": code, "limits": asdict(limits), "more": more}).encode()
+        about = {"plain": uses_files_plainly(code)} if self._has_layers else {}
+        request = json.dumps({"code": code, "limits": asdict(limits), "more": more, **about}).encode()
         async with self._turn:
             message = await self._do(self._connection.ask(b"C", request, b"V"), limits.seconds + GRACE_SECONDS)
         try:

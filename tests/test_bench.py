@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,34 @@ def test_what_a_state_cannot_measure_is_said_and_left_out(tmp_path: Path, capsys
     now, then = state(tmp_path / "now", '{"a": 20}'), state(tmp_path / "then", "not JSON")
     assert compare(measurement("us"), now, then, 2) == []
     assert "then cannot measure reading: json.decoder.JSONDecodeError" in capsys.readouterr().out
+
+
+def test_a_ratio_above_the_limit_is_measured_again(tmp_path: Path) -> None:
+    count = "import json, pathlib\nfile = pathlib.Path('passes')\nn = int(file.read_text()) if file.exists() else 0\n"
+    count += (
+        "file.write_text(str(n + 1))\nprint(json.dumps({'a': json.loads(pathlib.Path('figures.json').read_text())[n]}))"
+    )
+    chance = Measurement("chance", ("-c", count), lambda said: {"a": (said["a"], "us")})
+    now, then = (
+        state(tmp_path / "now", "[20, 10, 10, 10, 10, 10]"),
+        state(tmp_path / "then", "[10, 10, 10, 10, 10, 10]"),
+    )
+    assert compare(chance, now, then, 1) == [("a", 1.5)], "two of each"
+    assert compare(chance, now, then, 2) == [("a", 1.0)]
+    assert (tmp_path / "now" / "passes").read_text() == "4", "what is within the limit is not measured again"
+
+
+def test_two_states_are_not_compared_by_what_others_are_seen_beside(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "__init__.py").touch()
+    table = (Path(against.__file__).parent / "table.py").read_text()
+    (tmp_path / "bench" / "table.py").write_text(table)
+    (tmp_path / "bench" / "few.py").write_text(
+        "from bench.table import Figure\n"
+        "def figures(): return [Figure('own', 2, 'ms'), Figure('peer', 3, 'ms', reference=True)]\n"
+    )
+    measured = State("now", tmp_path, Path(sys.executable)).measure(against._figures("few"))
+    assert measured == {"own": (2, "ms")}
 
 
 def test_the_best_state_is_a_commit() -> None:
@@ -78,6 +107,16 @@ def test_an_absolute_budget_counts_as_missed_only_where_the_best_state_is_faster
     ratios = {"rounds": {"a": 1.0, "b": 1.3}, "judging again": {"judging again": 0.9}}
     monkeypatch.setattr(against, "MEASUREMENTS", [measurement("us", name) for name in (*ratios, "startup")])
     monkeypatch.setattr(against, "best_state", lambda _name="": "1111111")
-    monkeypatch.setattr(against, "against", lambda _commit, chosen, _passes: ratios[chosen[0].name])
+    asked = []
+
+    def compared(_commit: str, chosen: list[Measurement], _passes: int) -> dict[str, float]:
+        asked.extend(each.name for each in chosen)
+        return dict(pair for each in chosen for pair in ratios.get(each.name, {"c": 1.2}).items())
+
+    monkeypatch.setattr(against, "against", compared)
     over = {"rounds": ["a", "b"], "suite": ["judging again", "nobody measures this"]}
-    assert against.slower_than_best(over) == ["b", "nobody measures this"]
+    known: dict[str, Mapping[str, float]] = {}
+    assert against.slower_than_best(over, 3, known) == ["b", "nobody measures this"]
+    with pytest.raises(SystemExit, match=r"worse than 1\.1 times the earlier state: b; c$"):
+        against.rest_against_best(known, 3)
+    assert asked == ["rounds", "judging again", "startup"], "each is compared once"

@@ -17,6 +17,21 @@ class Workspace:
         self.header: dict[str, Any] = json.loads(bytes(payload[4 : 4 + size]))
         self._bytes = payload[4 + size :]
 
+    @property
+    def entries(self) -> int:
+        """The number of files, folders and links."""
+        return len(self.header["entries"])
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return self._bytes.nbytes
+
+    @property
+    def largest(self) -> int:
+        """The bytes of the largest file."""
+        return max((length for _kind, _path, _mode, length, _extra in self.header["entries"]), default=0)
+
     def lay_out(self, home: str) -> None:
         """Write a fresh copy to the folder `home`, which must not exist yet."""
         os.mkdir(home, 0o700)

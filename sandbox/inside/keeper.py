@@ -17,7 +17,7 @@ import signal
 import time
 from typing import Any
 
-from viva.sandbox.inside import ending, files, frames, hardening, namespaces, watch
+from viva.sandbox.inside import ending, files, frames, hardening, layers, namespaces, watch
 from viva.sandbox.inside.server import Server
 
 LAST_SECONDS = 5.0
@@ -35,6 +35,10 @@ _TRIAL_LIMITS = {
     "disk_mb": 16, "output_kb": 1,
 }  # fmt: skip
 _TRIAL = "import os\nassert os.getpid() == 2 and os.getppid() == 0"
+
+
+_WHOLE, _LAYERS = b"+", b"+layers"
+"""What a trial says: a world works here, without or with layers."""
 
 
 class Keeper:
@@ -151,7 +155,8 @@ class Keeper:
             said += piece
         os.close(read)
         os.waitpid(pid, 0)
-        return "" if said == b"+" else said.decode("utf-8", "replace") or "its server died"
+        self.template.can_layer = said == _LAYERS
+        return "" if said in (_WHOLE, _LAYERS) else said.decode("utf-8", "replace") or "its server died"
 
 
 def _trial(server: Server) -> str:
@@ -165,7 +170,7 @@ def _trial(server: Server) -> str:
             if found["ending"] != "passed":
                 return str(found.get("message") or found["ending"])
             server.replace_file_systems()
-        return "+"
+        return (_LAYERS if layers.work(server.root) else _WHOLE).decode()
     except BaseException as error:
         return str(error) or type(error).__name__
 

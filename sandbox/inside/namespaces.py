@@ -151,8 +151,8 @@ def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
     """
     owner = f"mode=0700,uid={os.getuid()},gid={os.getgid()},nr_inodes=50000"
     for one in file_systems:
-        if not first and (_umount2 is None or _umount2(one.place.encode(), _DETACH) != 0):
-            raise _failed("umount2 " + one.place)
+        if not first:
+            unmount(one.place)
         data = f"size={one.size}m,{owner}"
         if not (one.holds_workspace and _mounted_in_large_pieces(one.place, data)):
             mount("tmpfs", one.place, "tmpfs", _NO_SUID | _NO_DEVICES, data)
@@ -168,6 +168,23 @@ def _mounted_in_large_pieces(place: str, data: str) -> bool:
             raise
         return False
     return True
+
+
+def overlay(place: str, lower: str, upper: str, scratch: str) -> None:
+    """Mount a file system that shows the folder `lower`, and writes to the folder `upper`, which are on one file system
+    with `scratch`. Extended attributes of users tell what was removed: others need rights in the first namespace.
+
+    Raises:
+        OSError: the kernel forbids it, or has no such thing.
+    """
+    data = f"lowerdir={lower},upperdir={upper},workdir={scratch},userxattr"
+    mount("overlay", place, "overlay", _NO_SUID | _NO_DEVICES, data)
+
+
+def unmount(place: str) -> None:
+    """Unmount what was mounted last at a place. Raises OSError."""
+    if _umount2 is None or _umount2(place.encode(), _DETACH) != 0:
+        raise _failed("umount2 " + place)
 
 
 def masks() -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from viva.sandbox.inside import (
     frames,
     hardening,
     landlock,
+    layers,
     namespaces,
     staging,
     system_calls,
@@ -38,7 +39,7 @@ ast base64 bisect collections contextlib csv dataclasses datetime decimal fracti
 math numbers operator pathlib re shutil string textwrap time typing
 """
 
-MANY_FILES = 200
+MANY_FILES = layers.MANY_FILES
 """Beyond it, a file system is replaced and not emptied, which costs more the more files there are. Replacing costs a
 wait for the whole kernel, which is long on a busy machine."""
 
@@ -64,6 +65,8 @@ class Server:
         self.masks: list[tuple[str, str]] = []
         self.devices: dict[str, int] = {}
         self.ceilings = hardening.resource_ceilings()
+        self.can_layer = False
+        """Whether the kernel has what `layers` need, which the keeper tries."""
         self.for_run(options)
 
     def for_run(self, options: dict[str, Any]) -> Server:
@@ -80,6 +83,7 @@ class Server:
         self.wake_read = self.wake_write = self.own_pids = -1
         self.staged: staging.StagedCheck | None = None
         self.is_set_up = False
+        self.layers = layers.Layers(self.root)
         return self
 
     def warm(self) -> None:
@@ -133,7 +137,7 @@ class Server:
             if kind == b"O":
                 self.load(payload)
                 self.set_up()
-                frames.send(b"R", {})
+                frames.send(b"R", {"layers": self.layers.are_offered})
                 self.staged = self.stage()
             elif kind == b"C":
                 request = json.loads(bytes(payload))
@@ -150,24 +154,39 @@ class Server:
     def load(self, payload: memoryview) -> None:
         """Load a workspace and a conversation, and record the state that a fork of this process starts from."""
         self.workspace = files.Workspace(payload)
+        if self.can_layer:
+            self.layers.offer(self.workspace)
         self.names = conversation.names(self.workspace.header, self.classes)
         self.base = hardening.forks_memory(hardening.keep_from_forks(payload))
 
     def prepare_next(self) -> None:
         """Prepare the next check's process, and meanwhile its files."""
-        full = [mount for mount in self.options["mounts"] if self.world and files.used_entries([mount]) > MANY_FILES]
+        full = [mount for mount in self.options["mounts"] if self.world and self.is_full(mount)]
         if full:
             self.replace_file_systems(full)  # first: that process has those that are mounted when it is forked
+        if self.layers.are_wanted:
+            self.renew()
+            self.set_up()  # first: that process puts the layer on
+            self.staged = self.stage()
+            return
         self.staged = self.stage()
         self.renew()
         self.staged = self.staged or self.stage()
         self.set_up()
 
+    def is_full(self, mount: str) -> bool:
+        """Return whether emptying a file system would take longer than replacing it."""
+        kept = self.layers.entries if mount == self.root else 0
+        return files.used_entries([mount]) > kept + MANY_FILES
+
     def renew(self) -> None:
         """Remove everything the last check left."""
         mounts = self.options["mounts"]
         for mount in mounts or [self.root]:
-            files.wipe(mount)
+            if mount == self.root and self.layers.entries:
+                self.layers.wipe()
+            else:
+                files.wipe(mount)
         if not self.is_empty(mounts) and self.world:
             self.unstage()  # it has the file systems that are mounted now
             self.replace_file_systems()
@@ -177,7 +196,7 @@ class Server:
     def is_empty(self, mounts: list[str]) -> bool:
         """Return whether nothing but the mounted folders is left: files without a name can be held by sockets."""
         for _ in range(20):
-            if files.used_entries(mounts) <= len(mounts):
+            if files.used_entries(mounts) <= len(mounts) + self.layers.entries:
                 return True
             watch.collect_sockets()
             time.sleep(0.001)
@@ -185,6 +204,8 @@ class Server:
 
     def replace_file_systems(self, mounts: list[str] | None = None, *, first: bool = False) -> None:
         """Mount the file systems of a world, or some of them (`mounts`), `first`, or others in their stead."""
+        if mounts is None or self.root in mounts:
+            self.layers.entries = 0
         namespaces.refresh(
             [
                 namespaces.FileSystem(mount, size, self.root == mount)
@@ -195,13 +216,30 @@ class Server:
         )
 
     def set_up(self) -> None:
-        """Write a fresh copy of the workspace for the next check."""
+        """Make a fresh copy of the workspace for the next check, or a fresh layer over the one that there is."""
         assert self.workspace is not None
-        self.disk_before = files.used_bytes(self.options["mounts"])
-        self.workspace.lay_out(self.home)
+        if not self.layers.entries:
+            self.disk_before = files.used_bytes(self.options["mounts"])
+        if self.layers.are_wanted:
+            self.layers.set_up(self.workspace, self.scratch)
+        else:
+            self.workspace.lay_out(self.home)
+            self.make_scratch()
+        self.is_set_up = True
+
+    def make_scratch(self) -> None:
+        """Make the empty folders beside a check's workspace."""
         for folder in self.scratch:
             os.mkdir(folder, 0o700)
-        self.is_set_up = True
+
+    def choose_form(self, request: dict[str, Any]) -> None:
+        """Make the layer that was prepared a copy, for a check that could tell the difference."""
+        assert self.workspace is not None
+        self.layers.note(request, self.workspace)
+        if self.layers.entries and not self.layers.are_wanted:
+            self.unstage()  # it has put the layer on
+            self.layers.become_copy()
+            self.make_scratch()
 
     def stage(self) -> staging.StagedCheck:
         """Prepare the process of the next check."""
@@ -217,6 +255,7 @@ class Server:
             "world": self.world,
             "own_pids": self.own_pids,
             "masks": self.masks,
+            "layer": self.layers.place,
             "filtered": self.filtered,
             "filter": self.filter,
             "ceilings": self.ceilings,
@@ -229,6 +268,8 @@ class Server:
         if not self.is_set_up:
             self.renew()
             self.set_up()
+        if self.layers.are_offered:
+            self.choose_form(request)
         self.processes.shared_before = watch.shared_memory()
         started = time.monotonic()
         staged = self.begin(request, proof)

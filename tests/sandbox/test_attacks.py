@@ -19,11 +19,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from tests.sandbox.conftest import missing
 from viva.sandbox import CheckResult, Ending, RunView, Sandbox, SandboxLimits, SandboxLost, SandboxSession
+from viva.sandbox.inside.layers import MANY_FILES
 
 from .attacks import ATTACKS, PRELUDE, Attack
 from .attacks.data import DATA
@@ -39,6 +42,11 @@ PATIENT = replace(LIMITS, seconds=30, cpu_seconds=20)
 OUTCOMES: dict[str, dict[str, str]] = {}
 INSIDE_THE_SERVER = (*SERVER, *DATA)
 """Attacks that the server itself withstands, which is the same in every sandbox: in one of them outside of a soak."""
+COPY, LAYER = "copy", "layer"
+"""What an attack has: a copy of the workspace, or a layer over one that all checks of its run share. Only the source of
+a check decides that it gets a layer, so for these tests every source does."""
+ON_FILES = re.compile("disk|inode|nameless|every file system|deep to name|without a name|that stay")
+"""Attacks that are made on a layer outside of a soak, too, with those on the workspace."""
 
 
 @dataclass
@@ -119,10 +127,12 @@ async def neighbour(
 
 
 @pytest.fixture
-def workspace(attack: Attack, host: Host, tmp_path: Path) -> Iterator[Path]:
-    """What the hostile agent left."""
+def workspace(attack: Attack, host: Host, form: str, tmp_path: Path) -> Iterator[Path]:
+    """What the hostile agent left: with many files, where it is to be shared."""
     work = tmp_path / "work"
     (work / "sub").mkdir(parents=True)
+    for number in range(MANY_FILES if form == LAYER else 0):
+        (work / "sub" / f"{number}").touch()
     (work / "absolute").symlink_to(host.secret)
     (work / "upwards").symlink_to("../../../../../../.." + str(host.secret))
     (work / "folder").symlink_to(host.folder)
@@ -170,24 +180,29 @@ def made(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _cases() -> Iterator[Any]:
+    for form in (COPY, LAYER):
+        for kind in ISOLATING:
+            for attack in ATTACKS:
+                long = kind == "bwrap" and attack in INSIDE_THE_SERVER
+                if form == LAYER:
+                    long = kind == "docker" or not (attack.group == "workspace" or ON_FILES.search(attack.name))
+                name = f"{attack.name}-{kind}" + ("-layer" if form == LAYER else "")
+                yield pytest.param(kind, form, attack, id=name, marks=[pytest.mark.soak] * long)
+
+
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize(
-    ("kind", "attack"),
-    [
-        pytest.param(
-            kind,
-            attack,
-            id=f"{attack.name}-{kind}",
-            marks=[pytest.mark.soak] * (kind == "bwrap" and attack in INSIDE_THE_SERVER),
-        )
-        for kind in ISOLATING
-        for attack in ATTACKS
-    ],
-    indirect=["kind"],
-    scope="session",
-)
+@pytest.mark.parametrize(("kind", "form", "attack"), list(_cases()), indirect=["kind"], scope="session")
 async def test_attack(
-    box: Sandbox, kind: str, attack: Attack, host: Host, workspace: Path, neighbour: SandboxSession, tmp_path: Path
+    box: Sandbox,
+    kind: str,
+    form: str,
+    attack: Attack,
+    host: Host,
+    workspace: Path,
+    neighbour: SandboxSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if attack.machine not in ("", platform.machine()):
         pytest.skip(f"written for {attack.machine}")
@@ -199,11 +214,18 @@ async def test_attack(
             "{{", "{"
         ).replace("}}", "}")
     await box.prepare()
-    session = await box.open(workspace, RunView(), run_id="attack")
+    session: Any = await box.open(workspace, RunView(), run_id="attack")
+    if form == LAYER:
+        monkeypatch.setattr("viva.sandbox.session.uses_files_plainly", lambda code: True)
+        code = code.replace("os.rename('/box/work', '/box/old')", "__import__('shutil').rmtree('/box/work')")
+        if not session._has_layers:
+            await session.close()
+            missing("layers", "the kernel has no overlays for users")
     try:
         timed = {"limit", "timeout"} & set(attack.endings)
         result = await session.check(code, LIMITS if timed else PATIENT)
-        note(kind, attack, result)
+        if form == COPY:
+            note(kind, attack, result)
         # On a busy machine the clock may stop a bomb before the limit that it heads for.
         allowed = {*attack.endings, *(["timeout"] if "limit" in attack.endings else [])}
         assert result.ending in allowed, result
@@ -235,6 +257,7 @@ assert not os.listdir('/box/home') + os.listdir('/box/temporary'), 'a file was l
 for folder in ('/var/tmp', '/run', '/dev/mqueue', '/home', '/opt'): assert not os.path.exists(folder + '/planted')
 if os.path.exists('/proc/sysvipc/shm'): assert len(open('/proc/sysvipc/shm').readlines()) == 1, 'shared memory was left'
 before = os.path.exists('/tmp/heartbeat'); time.sleep(0.02); assert not os.path.exists('/tmp/heartbeat')
+assert sum(map(os.path.getsize, map('sub/'.__add__, os.listdir('sub')))) == 0, 'a shared file was changed'
 open('mine', 'w').write('ok'); assert json.loads('[1]') == [1]
 """
 

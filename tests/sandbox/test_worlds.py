@@ -330,10 +330,10 @@ async def test_a_keeper_that_opens_no_world_costs_no_run(kind: str, monkeypatch:
     """A run gets a container of its own then; and where one after the other fails, nobody tries any more."""
     real = ServerConnection.begin
 
-    async def refusing(connection: ServerConnection, payload: bytes, options: Any = None) -> None:
+    async def refusing(connection: ServerConnection, payload: bytes, options: Any = None) -> dict[str, Any]:
         if connection.keeps:
             raise SandboxError("the server gave up: no space for namespaces")
-        await real(connection, payload, options)
+        return await real(connection, payload, options)
 
     async with box_of(kind) as box:
         skip_without_worlds(await box.try_out())

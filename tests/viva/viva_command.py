@@ -180,13 +180,15 @@ def _as_in_a_fresh_process(folder: Path, environment: Mapping[str, str]) -> Iter
             os.chdir(before)
             sys.modules["__main__"] = script
             sys.path[:] = path
-            for name in set(sys.modules) - modules:
-                if _is_of(sys.modules[name], path):
-                    del sys.modules[name]
+            if imported := set(sys.modules) - modules:
+                folders = tuple(f"{Path(folder)}{os.sep}" for folder in path if folder)
+                for name in imported:
+                    if _is_elsewhere(sys.modules[name], folders):
+                        del sys.modules[name]
             importlib.invalidate_caches()
 
 
-def _is_of(module: object, path: list[str]) -> bool:
+def _is_elsewhere(module: object, folders: tuple[str, ...]) -> bool:
     """Whether a module was found elsewhere than on the path of the tests: in the folder of an agent."""
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
-    return file is not None and not any(Path(file).is_relative_to(folder) for folder in path if folder)
+    return file is not None and not str(file).startswith(folders)

@@ -28,6 +28,11 @@ MODULES = (
     "viva.cli.commands.replay",
     "viva.cli.commands.report",
     "viva.cli.commands.trace",
+    "viva.cli.commands.label",
+    "viva.cli.commands.calibrate",
+    "viva.cli.init.command",
+    "viva.cli.group",
+    "viva.cli.main",
     "viva.cli.process",
     "viva.cli.supervision",
     "viva.exam.examine",
@@ -37,6 +42,7 @@ MODULES = (
     "viva.suites.worker",
     "viva.suites.suite",
     "viva.reports.console.run",
+    "viva.reports.json_document",
     "viva.reports.progress.reporter",
     "viva.statistics.summary",
     "viva.adapters.connectors.python",
@@ -47,6 +53,8 @@ MODULES = (
     "viva.sandbox.docker.backend",
     "viva.sandbox.process",
     "asyncio",
+    "encodings.utf_8_sig",
+    "pyflakes.checker",
     "rich.console",
     "yaml",
 )
@@ -65,6 +73,7 @@ def main() -> CodeType | None:
         importlib.import_module(name)
     for name in PLUGINS.intersection(sys.modules):  # pytest warns of plugins that are imported, unless they say this
         sys.modules[name].__doc__ = "PYTEST_DONT_REWRITE"
+    _compute_what_is_kept()
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
@@ -98,6 +107,24 @@ def main() -> CodeType | None:
         script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
     return code
+
+
+def _compute_what_is_kept() -> None:
+    """Compute what a process computes once, and most commands need: half of what a command of one run takes."""
+    from viva.cases.case import Case
+    from viva.exam.versions import versions
+    from viva.records.codec import prepare
+    from viva.records.quick.lines import prepare_lines
+    from viva.records.run_record import RunRecord, Setting
+    from viva.records.transcript import Round, Transcript
+    from viva.records.verdict import Insight
+    from viva.sandbox.bundle import boot_frame
+    from viva.suites.request import SuiteRequest
+
+    prepare(Case, SuiteRequest, Setting, Round, Transcript, Insight, RunRecord)
+    prepare_lines()
+    versions()
+    boot_frame({})
 
 
 def _starts_others(words: list[str]) -> bool:

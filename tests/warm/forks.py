@@ -136,6 +136,8 @@ def run_and_leave(run: Callable[[], object]) -> None:
             if stream is sys.stdout:
                 number = _FLUSH_FAILED
                 print(f"Exception ignored in: {stream!r}\n{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    if "ctypes" in sys.modules:  # what native code has printed
+        sys.modules["ctypes"].CDLL(None).fflush(None)
     _exit(number)
 
 

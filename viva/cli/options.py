@@ -107,7 +107,8 @@ def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], C
 
 def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
     """Return the options of an exam from a command's parameters; options that it does not offer keep their defaults."""
-    known = {name: value for name, value in given.items() if name in Options.names()}
+    names = Options.names()
+    known = {name: value for name, value in given.items() if name in names}
     for field, option in Options.declared(*Part):
         if option.value is Value.TEXTS and field.name in known:
             known[field.name] = split_names(known[field.name], option.flag)

@@ -17,11 +17,16 @@ def seal(line: bytes) -> bytes:
     return b'%b,"crc":"%08x"}\n' % (line, crc32(line))
 
 
+def is_sealed(line: bytes) -> bool:
+    """Return whether a line ends as `seal` ends it, line end included, and matches its checksum."""
+    return line.endswith(b',"crc":"%08x"}\n' % crc32(line[:-_LENGTH]))
+
+
 def is_unchanged(line: bytes) -> bool | None:
     """Return whether a line matches its checksum; None if it has none, as in lines of older versions."""
-    end = len(line) - _LENGTH
-    if line[end:] == b"%b%08x%b" % (_BEGIN, crc32(line[:end]), _END):
+    if is_sealed(line):
         return True  # nearly always; what follows tells a wrong checksum from none
+    end = len(line) - _LENGTH
     if not line.endswith(b"\n"):
         line += b"\n"
         end += 1
@@ -32,4 +37,4 @@ def is_unchanged(line: bytes) -> bool | None:
 
 def unsealed(line: bytes) -> bytes | None:
     """Return a line as it was given to `seal`, without its closing brace; None if its checksum is missing or wrong."""
-    return line[:-_LENGTH] if line.endswith(b"\n") and is_unchanged(line) else None
+    return line[:-_LENGTH] if is_sealed(line) else None

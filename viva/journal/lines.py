@@ -21,6 +21,8 @@ FILE = "journal.jsonl"
 HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt":(\d{1,9}),"data":\{')
 """The head of a line as this version writes it, with kind, run and attempt, which saves parsing the rest. Other lines
 are parsed."""
+DATA = b',"data":{'
+"""The end of a head, which is nowhere else in it."""
 _TEXT_HEAD = re.compile(HEAD.pattern.decode(), re.ASCII)
 EXCHANGE = "exchange"
 """The kind of the event that holds what judges' models were asked and answered. `viva.exam.judging.exchanges` reads it;

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
-from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import EXCHANGE, Damage, parse, sealed_text
-from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
+from viva.journal.line_checksum import SEAL_LENGTH, is_unchanged
+from viva.journal.lines import EXCHANGE, FORMAT, Damage, parse, sealed_data, sealed_text
+from viva.journal.long_texts import KeptTexts, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.copies import changed
-from viva.records.quick.readers import read_round, read_transcript, read_whole_setting
+from viva.records.quick.readers import read_round, read_round_lines, read_transcript, read_whole_setting
 from viva.records.quick.records import is_struct, read_record
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
@@ -31,6 +31,10 @@ __all__ = [
     "read_runs",
     "split_reference",
 ]
+
+
+MOST_AT_ONCE = 4 * 1024 * 1024
+"""Maximum number of characters of rounds that are decoded at once, for which they are in memory once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
     """
     damage = damage if damage is not None else Damage()
     decoded, texts = _Decoded(), KeptTexts(_path(lines.folder))
-    for text in (*lines.lines, *lines.judged):
+    for text in (*_without_rounds(lines.lines, decoded), *lines.judged):
         try:
             value = _value_in(text, texts, damage)
         except ValueError:
@@ -141,6 +145,22 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
             if value is not None:
                 _take(decoded, value)
     return _stored(decoded, texts.folder, lines.run, lines.attempt, b"")
+
+
+def _without_rounds(lines: tuple[str, ...], decoded: _Decoded) -> tuple[str, ...]:
+    """Decode the rounds of a conversation at once, and return its other lines; all of them if that is not possible."""
+    # Between the setting and the transcript, as nearly always.
+    rounds = lines[1:-1]
+    if not rounds or not lines[0].startswith(_SETTING) or sum(map(len, rounds)) > MOST_AT_ONCE:
+        return lines
+    if (found := read_round_lines(rounds)) is None:
+        return lines
+    for round_ in found:
+        decoded.rounds.setdefault(round_.number, round_)
+    return lines[0], lines[-1]
+
+
+_SETTING = f'{{"v":{FORMAT},"event":"setting",'
 
 
 _path = lru_cache(maxsize=16)(Path)
@@ -244,11 +264,14 @@ def _value(line: Line, texts: KeptTexts, damage: Damage, quickly: _Readers) -> o
     """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
     number, name, raw, start = line
     kind = _TYPES.get(name)
-    if kind is not None and (text := plain_data(raw, start)) is not None:
-        try:
-            return _decoded_text(name, kind, text, quickly)
-        except (ValueError, RecursionError):
-            pass  # parsed, to tell what is damaged
+    if kind is not None and (text := raw[start : -SEAL_LENGTH - 1] if start else sealed_data(raw)) is not None:
+        if (read := quickly.get(name)) is not None and (found := read(text)) is not None:
+            return found  # all of it is in the line: other fields are refused
+        if b'"_texts"' not in text and b'"_steps"' not in text:
+            try:
+                return decode_json(kind, text)
+            except (ValueError, RecursionError):
+                pass  # parsed, to tell what is damaged
     event = parse(raw, number, damage)
     return None if event is None else _decoded_data(kind, event.data, texts)
 
@@ -257,20 +280,16 @@ def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
     """Return the same as `_value` for a line that was read and checked before, and is text now."""
     sealed = sealed_text(line)
     if sealed is not None and (kind := _TYPES.get(sealed[0])) is not None:
-        data = sealed[1]
-        if '"_texts"' not in data and '"_steps"' not in data:
+        name, text = sealed
+        if (read := _QUICKLY.get(name)) is not None and (found := read(text)) is not None:
+            return found
+        if '"_texts"' not in text and '"_steps"' not in text:
             try:
-                return _decoded_text(sealed[0], kind, data, _QUICKLY)
+                return decode_json(kind, text)
             except (ValueError, RecursionError):
                 pass  # parsed, to tell what is damaged
     event = parse(line, 0, damage)
     return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
-
-
-def _decoded_text(name: str, kind: type[object], text: str | bytes, quickly: _Readers) -> object:
-    read = quickly.get(name)
-    found = None if read is None else read(text)
-    return decode_json(kind, text) if found is None else found
 
 
 def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:

@@ -29,7 +29,7 @@ class OpenEnum(StrEnum):
     @property
     def known(self) -> bool:
         """Return whether the value is a member."""
-        return self in type(self).__members__.values()
+        return type(self)._member_map_.get(self._name_) is self
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return type(self), (str.__str__(self),)

@@ -22,7 +22,10 @@ class Outcome(OpenEnum):
     @property
     def counts(self) -> bool:
         """Return whether the run counts in averages."""
-        return self in (Outcome.SCORED, Outcome.TARGET_ERROR)
+        return self in _COUNTING
+
+
+_COUNTING = (Outcome.SCORED, Outcome.TARGET_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,9 +102,9 @@ def slug(text: str, limit: int = 60) -> str:
 
 def _is_plain(text: str, limit: int | None) -> bool:
     """Return whether a text is short enough, and nothing in it needs an escape, a mark or folding, like most texts."""
-    fits = limit is None or len(text) <= limit
-    printed = fits and text.isascii() and text.isprintable()
-    return printed and "  " not in text and text[:1] != " " and text[-1:] != " "
+    # Of ASCII, only a blank is both white space and printable.
+    printed = text.isascii() and text.isprintable() and (limit is None or len(text) <= limit)
+    return printed and "  " not in text and text.strip() == text
 
 
 def _escape(match: re.Match[str]) -> str:

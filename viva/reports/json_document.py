@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import lru_cache
+from pathlib import Path
 from typing import TextIO
 
 from viva.records.codec import to_plain, to_plain_decoded
 from viva.records.quick.records import is_struct, write_record
 from viva.records.run_record import RunRecord
 from viva.records.text import storable
-from viva.reports.facts import standing
+from viva.reports.facts import Standing, standing
 from viva.reports.journals import Journals
 from viva.statistics.scores import primary_insight
 from viva.statistics.summary import Figures
@@ -46,20 +47,17 @@ def write(journals: Journals, out: TextIO) -> None:
 def _runs(journals: Journals) -> Iterator[str]:
     """Yield the objects of all runs that ended, many at a time: a file takes them several times as fast."""
     pieces: list[str] = []
-    waiting, separator = 0, "\n"
+    waiting, separator, threshold = 0, "\n", journals.threshold
     for entry in journals.quick_entries():
-        main = primary_insight(entry.record)
-        head = _head(
-            storable(str(entry.folder)),
-            standing(entry.record, journals.threshold).value,
-            None if main is None else main.evaluator,
-        )
+        record = entry.record
+        main = primary_insight(record)
+        head = _head(entry.folder, standing(record, threshold), None if main is None else main.evaluator)
         if facts := journals.facts(entry):
-            head = f"{head[:-1]}, {_json({'case_facts': to_plain(facts, full=True)})[1:]}"
-        record = _record(entry.record)
-        pieces += (separator, head[:-1], ", ", record[1:])
+            head = f"{head}{_json({'case_facts': to_plain(facts, full=True)})[1:-1]}, "
+        text = _record(record)
+        pieces += (separator, head, text[1:])
         separator = ",\n"
-        waiting += len(record)
+        waiting += len(text)
         if waiting > BATCH:
             yield "".join(pieces)
             pieces, waiting = [], 0
@@ -89,14 +87,17 @@ BATCH = 250_000
 
 
 @lru_cache(maxsize=1000)
-def _head(journal: str, standing: str, primary: str | None) -> str:
-    return _json({"journal": journal, "standing": standing, "primary": primary})
+def _head(folder: Path, standing: Standing, primary: str | None) -> str:
+    """Return the beginning of an object, up to the fields of the record."""
+    head = _json({"journal": storable(str(folder)), "standing": standing.value, "primary": primary})
+    return f"{head[:-1]}, "
 
 
 def _record(record: RunRecord) -> str:
-    if is_struct(record):
-        return write_record(record).replace("\x7f", _DEL)
     text: str | None
+    if is_struct(record):
+        text = write_record(record)
+        return text.replace("\x7f", _DEL) if "\x7f" in text else text
     try:
         text = _json(to_plain_decoded(record))
     except ValueError:

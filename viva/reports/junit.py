@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from io import StringIO
 from pathlib import Path
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
@@ -36,6 +35,8 @@ TEXT_LIMIT = 16_000
 """Maximum number of characters in one test case."""
 MOST_INSIGHTS = 30
 SPOOL = 1_000_000
+BATCH = 100_000
+"""Bytes that are written at once."""
 # Non-characters that XML 1.0 forbids (2.2, Char); `printable` has escaped controls and surrogates.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
@@ -74,11 +75,17 @@ class _Suite:
         self.length += length
 
     def sorted_texts(self) -> Iterator[str]:
-        """Yield the test cases in the order of their keys, and not of the completion of runs."""
+        """Yield the test cases in the order of their keys, and not of the completion of runs, many at a time."""
         self.places.sort()
+        pieces, waiting = [], 0
         for *_, begin, length in self.places:
             self.body.seek(begin)
-            yield self.body.read(length).decode()
+            pieces.append(self.body.read(length))
+            waiting += length
+            if waiting > BATCH:
+                yield b"".join(pieces).decode()
+                pieces, waiting = [], 0
+        yield b"".join(pieces).decode()
 
 
 def write(journals: Journals, out: TextIO) -> None:
@@ -167,73 +174,75 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
 
 def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     record = entry.record
-    where = standing(record, threshold)
+    setting, timing, where = record.setting, record.timing, standing(record, threshold)
     suite.tests += 1
-    suite.failures += where is Standing.FAILED
-    suite.errors += where is Standing.EXCLUDED
-    suite.seconds += record.timing.seconds
-    if record.timing.started:
-        suite.started = min(suite.started or record.timing.started, record.timing.started)
-    played = played_words(record.setting.persona, record.setting.strategy)
-    name = f"{record.subject} (trial {record.trial}{', ' if played else ''}{played})"
-    body = StringIO()
-    body.write(
-        f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "
-        f'time="{record.timing.seconds:.3f}">\n'
-    )
+    suite.seconds += timing.seconds
+    if timing.started:
+        suite.started = min(suite.started or timing.started, timing.started)
+    fault = ""
     if where is Standing.FAILED:
-        _fault(
-            body,
-            "failure",
-            "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value,
-            _score_words(record),
-            _missed_text(record),
-        )
+        suite.failures += 1
+        kind = "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value
+        fault = _fault("failure", kind, _score_words(record), _missed_text(record))
     elif where is Standing.EXCLUDED:
+        suite.errors += 1
         words = f"{OUTCOMES[record.outcome]}: {exact_line(record.error or 'no score', 400)}"
-        _fault(body, "error", record.outcome.value, words, _missed_text(record))
-    used = usage_of(record)
+        fault = _fault("error", record.outcome.value, words, _missed_text(record))
+    played = played_words(setting.persona, setting.strategy) if setting.persona or setting.strategy else ""
+    name = f"{record.subject} (trial {record.trial}{', ' if played else ''}{played})"
+    lines = "]]\n[[PROPERTY|".join(_run_facts(entry))
+    suite.add(
+        f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "
+        f'time="{timing.seconds:.3f}">\n{fault}<system-out>{_text(f"[[PROPERTY|{lines}]]")}</system-out>\n</testcase>\n',
+        record.subject,
+        record.trial,
+    )
+
+
+def _run_facts(entry: Entry) -> list[str]:
+    """Return what the document says of each run, as `name=value`."""
+    record, setting, used = entry.record, entry.record.setting, usage_of(entry.record)
     tokens, cost = used.known_tokens, used.known_cost
     facts = [
         f"score={'none' if record.score is None else f'{record.score:.6g}'}",
-        f"outcome={one_line(record.outcome.value, 500)}",
+        f"outcome={_value_words(record.outcome.value)}",
         f"rounds={one_line(str(record.rounds), 500)}",
-        f"stop={one_line(record.stop.value, 500) if record.stop else 'unknown'}",
+        f"stop={_value_words(record.stop.value) if record.stop else 'unknown'}",
         f"tokens={UNKNOWN if tokens is None else tokens}",
         f"cost={UNKNOWN if cost is None else f'{cost:.6f}'}",
         f"run={one_line(f'{entry.folder}#{record.id}', 500)}",
     ]
-    if record.setting.suite:
-        facts.append(f"suite={one_line(record.setting.suite, 100)}")
-    if record.setting.threshold is not None:
-        facts.append(f"threshold={record.setting.threshold:g}")
-    if words := agent_words(record.setting):
+    if setting.suite:
+        facts.append(f"suite={one_line(setting.suite, 100)}")
+    if setting.threshold is not None:
+        facts.append(f"threshold={setting.threshold:g}")
+    if words := agent_words(setting):
         facts.append(f"agent={one_line(words, 500)}")
     facts += [f"evaluator={each}" for each in _insights(record)]
-    lines = "\n".join([f"[[PROPERTY|{fact}]]" for fact in facts])
-    body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
-    suite.add(body.getvalue(), record.subject, record.trial)
+    return facts
+
+
+@lru_cache(maxsize=256)
+def _value_words(value: str) -> str:
+    """Return the value of an outcome or a stop reason, of which there are few."""
+    return one_line(value, 500)
 
 
 def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
     suite.tests += 1
     suite.errors += 1
-    body = StringIO()
-    body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
-    _fault(body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
-    body.write("</testcase>\n")
-    suite.add(body.getvalue(), run.case, sys.maxsize)
+    fault = _fault("error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
+    head = f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n"
+    suite.add(f"{head}{fault}</testcase>\n", run.case, sys.maxsize)
 
 
 def _add_unreadable(suite: _Suite, folder: Path, words: str) -> None:
     """Add an error for a journal: a document without test cases would count as passed."""
     suite.tests += 1
     suite.errors += 1
-    body = StringIO()
-    body.write(f"<testcase name={_attribute(str(folder))} classname={_attribute('journal')}>\n")
-    _fault(body, "error", "unreadable", f"no line of the journal can be read: {words}", str(folder))
-    body.write("</testcase>\n")
-    suite.add(body.getvalue())
+    fault = _fault("error", "unreadable", f"no line of the journal can be read: {words}", str(folder))
+    head = f"<testcase name={_attribute(str(folder))} classname={_attribute('journal')}>\n"
+    suite.add(f"{head}{fault}</testcase>\n")
 
 
 def _insights(record: RunRecord) -> Iterator[str]:
@@ -266,8 +275,8 @@ def _verdict_text(verdict: Verdict, main: Insight | None) -> str:
     return "\n".join(lines)
 
 
-def _fault(body: IO[str], tag: str, kind: str, message: str, text: str) -> None:
-    body.write(f'<{tag} type="{kind}" message={_attribute(message)}>{_text(text)}</{tag}>\n')
+def _fault(tag: str, kind: str, message: str, text: str) -> str:
+    return f'<{tag} type="{kind}" message={_attribute(message)}>{_text(text)}</{tag}>\n'
 
 
 def _text(text: str) -> str:
@@ -276,7 +285,13 @@ def _text(text: str) -> str:
 
 
 def _attribute(text: str, limit: int = 400) -> str:
-    return quoteattr(_fit(one_line(text, limit)))
+    shown = _fit(one_line(text, limit))
+    # As `quoteattr` does it, which replaces six characters one after the other.
+    return quoteattr(shown) if _QUOTED.search(shown) else f'"{shown}"'
+
+
+_QUOTED = re.compile('[&<>"\n\r\t]')
+"""What has to be escaped in an attribute, or needs other quotes."""
 
 
 def _fit(text: str) -> str:

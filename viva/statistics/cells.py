@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from viva.records.run_record import Outcome, RunRecord
+from viva.records.transcript import adds_nothing
 from viva.statistics.scores import passes, primary_evaluator, score_of, why_excluded
 from viva.statistics.usage_sum import UsageSum
 
@@ -53,12 +54,13 @@ class Cell:
             own = record.setting.threshold
             if own is not None and evaluator in (None, primary_evaluator(record.setting, record.insights)):
                 self.thresholds[len(self.scores)] = own
-            self.scores.append(scored.score)
-            self.lows.append(scored.low)
-            self.highs.append(scored.high)
+            score, low, high = scored
+            self.scores.append(score)
+            self.lows.append(low)
+            self.highs.append(high)
             self.trials.append(trial_of(record))
-            self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
-        stop = record.stop.value if record.stop else NOT_TOLD
+            self.broke_off.append(record.outcome is _TARGET_ERROR)
+        stop = record.stop._value_ if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
         for tag in record.tags:
             self.tags[tag] = None
@@ -66,7 +68,8 @@ class Cell:
             found = self._usage.get(role)
             if found is None:
                 found = self._usage[role] = UsageSum()
-            found.add(used)
+            if not adds_nothing(used):  # most roles called no model
+                found.add(used)
         self.seconds += record.timing.seconds
         self.rounds += record.rounds
         self.cached_answers += record.cached_answers
@@ -92,6 +95,9 @@ class Cell:
     def target_errors(self) -> int:
         """Count the runs in which the agent failed."""
         return sum(self.broke_off)
+
+
+_TARGET_ERROR = Outcome.TARGET_ERROR
 
 
 def trial_of(record: RunRecord) -> Trial:

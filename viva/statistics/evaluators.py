@@ -56,7 +56,8 @@ class EvaluatorTallies:
         """Add one run."""
         primary, key = primary_evaluator(record.setting, record.insights), (record.agent, record.subject)
         for name in evaluator_names(record)[:MOST_EVALUATORS]:
-            if name == EXAM and name != primary:
+            leads = name == primary
+            if not leads and name == EXAM:
                 continue  # it judges the examiner: see `viva.statistics.exams`
             cells = self._cells.get(name)
             if cells is None:
@@ -66,11 +67,12 @@ class EvaluatorTallies:
             tally = cells.get(key)
             if tally is None:
                 tally = cells[key] = _Tally()
-            scored = score_of(record, None if name == primary else name)
-            tally.add(scored, primary=name == primary)
-            insight = insight_of(record.insights, name, record.id)
-            if scored is not None and insight is not None and insight.scores:
-                self._add_scores(self._scores.setdefault((name, record.agent), {}), insight.scores)
+            scored = score_of(record, None if leads else name)
+            tally.add(scored, leads)
+            if scored is not None:
+                insight = insight_of(record.insights, name, record.id)
+                if insight is not None and insight.scores:
+                    self._add_scores(self._scores.setdefault((name, record.agent), {}), insight.scores)
 
     def _add_scores(self, means: dict[str, _Mean], scores: Mapping[str, float]) -> None:
         for name, value in islice(scores.items(), MOST_EVALUATORS):
@@ -112,8 +114,9 @@ class _Tally:
         self.score = self.low = self.high = 0.0
         self.primary = True
 
-    def add(self, scored: Score | None, *, primary: bool) -> None:
-        self.primary = self.primary and primary
+    def add(self, scored: Score | None, primary: bool) -> None:
+        if not primary:
+            self.primary = False
         if scored is None:
             self.not_judged += 1
             return

@@ -70,7 +70,7 @@ def test_lines_cross_a_process_border_as_json(tmp_path: Path) -> None:
         assert (None if record == b"null" else decode(RunRecord, loads(record))) == stored.record
 
 
-def test_rounds_are_not_parsed_when_a_journal_is_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_parsed_when_a_journal_is_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Journal(tmp_path) as journal:
         journal.append("setting", "run", 1, Setting())
         for number in range(1, 100):
@@ -85,8 +85,35 @@ def test_rounds_are_not_parsed_when_a_journal_is_split(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(conversation_lines, "parse", seen)
     (lines,) = read_conversation_lines(tmp_path)
-    assert parsed == ["transcript"]
+    assert parsed == []
     assert len(decode_run(lines).transcript.rounds) == 99
+
+
+def test_rounds_of_runs_at_once_are_counted_whatever_their_order(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for run in ("one", "two", "old"):
+            journal.append("setting", run, 1, Setting(agent=run))
+        for run, number in [("one", 1), ("two", 1), ("old", 1), ("one", 2), ("two", 3), ("old", 2), ("one", 1)]:
+            journal.append("round", run, 1, Round(number, f"ask {run}"))
+        journal.append("setting", "old", 2, Setting(agent="new"))
+        for run, attempt, number in [("one", 1, 3), ("two", 1, 2), ("old", 1, 3), ("old", 2, 1), ("two", 1, 5)]:
+            journal.append("round", run, attempt, Round(number, f"ask {run} {attempt}"))
+        journal.append("transcript", "one", 1, Transcript(stop=StopReason.FINISHED))
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"v":1,"event":"round","run":"old","attempt":2\n')
+    damage = Damage()
+    split = {lines.run: lines for lines in read_conversation_lines(tmp_path, damage=damage)}
+    assert {run: lines.gap for run, lines in split.items()} == {
+        "one": None,
+        "two": "round 4 of 5 is missing",
+        "old": None,
+    }
+    assert {run: len(lines.lines) for run, lines in split.items()} == {"one": 6, "two": 5, "old": 2}
+    assert damage.torn == 1
+    read = list(read_runs(tmp_path))
+    assert [decode_run(lines) for lines in split.values()] == read
+    numbers = {stored.id: [each.number for each in stored.transcript.rounds] for stored in read}
+    assert numbers == {"one": [1, 2, 3], "two": [1, 2, 3, 5], "old": [1]}
 
 
 @pytest.mark.parametrize("kind", ["setting", "round", "transcript", "insight"])

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.records.codec import decode_json, encode
-from viva.records.quick.readers import read_record_facts, read_round, read_transcript, read_whole_setting
+from viva.records.quick.readers import (
+    read_ending,
+    read_record_facts,
+    read_round,
+    read_round_lines,
+    read_transcript,
+    read_whole_setting,
+)
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import (
     IN_PLACE_OF_A_REPLY,
@@ -107,6 +114,7 @@ def test_a_round_is_what_the_codec_reads(round_: Round) -> None:
     line = encode(round_)
     found = read_round(line)
     assert found == read_round(line.decode()) == decode_json(Round, line) == round_
+    assert read_round_lines([_line(line), _line(line)]) == [found, found]
     assert type(found) is Round
     assert {type(step) for step in found.steps} <= {Step}
     assert {type(step.kind) for step in found.steps} <= {StepKind}
@@ -155,6 +163,36 @@ def test_a_setting_is_what_the_codec_reads(setting: Setting) -> None:
 )
 def test_an_odd_round_is_left_to_the_codec(odd: bytes) -> None:
     assert read_round(odd) is None
+    assert read_round_lines([_line(b'{"number":1}'), _line(odd)]) is None
+
+
+def _line(data: bytes, kind: str = "round") -> str:
+    """Return a line of a journal as its readers have it."""
+    line = b'{"v":1,"event":"%b","run":"r","attempt":1,"data":%b,"crc":"01234567"}' % (kind.encode(), data)
+    return line.decode(errors="surrogateescape")
+
+
+def test_only_rounds_are_read_together() -> None:
+    sound = _line(b'{"number":1}')
+    assert read_round_lines([sound]) == [Round(1)]
+    for odd in (
+        _line(b'{"number":1}', "setting"),
+        sound.replace('"v":1', '"v":2'),
+        sound.replace('"crc"', '"more"'),
+        sound + sound,
+        "",
+        " " + sound[1:],
+    ):
+        assert read_round_lines([sound, odd]) is None
+
+
+@pytest.mark.parametrize("stop", ["finished", "cancelled", "of a newer version", None])
+def test_the_end_of_a_conversation_is_what_its_transcript_says(stop: str | None) -> None:
+    line = encode(Transcript(source="chat", stop=None if stop is None else StopReason(stop), round_count=3))
+    assert read_ending(line) == {"source": "chat", "stop": stop, "round_count": 3}
+    assert read_ending(b"{}") == {"source": None, "stop": None, "round_count": None}
+    for odd in (b'{"stop":1}', b'{"round_count":"3"}', b'{"round_count":3.5}', b"[]", b'{"stop"'):
+        assert read_ending(odd) is None
 
 
 @given(TRANSCRIPTS)

@@ -8,13 +8,15 @@ import json
 import random
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viva.records.codec import decode_json, encode, to_plain
+from tests.examples import examples
+from viva.records.codec import decode_json, encode, to_plain, to_plain_decoded
+from viva.records.quick.records import _BOUNDED as BOUNDED
 from viva.records.quick.records import is_struct, read_record, write_record
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing, as_earned
 from viva.records.transcript import NO_USAGE, Metrics, StopReason, SubAgentShare, Usage
@@ -29,7 +31,7 @@ WHOLE = RunRecord(
     Outcome.TARGET_ERROR,
     1 / 3,
     low=0.0,
-    high=1e16,
+    high=1e15,
     points=1.0,
     max_points=3.0,
     error='broke off \x7f é 😀 \u2028 "quoted" \\ {\'a\': 1, "b": 2}',
@@ -131,6 +133,43 @@ def test_a_struct_is_written_as_the_dataclass_is(change: dict[str, Any]) -> None
     quick = read_record(encode(record))
     assert quick is not None
     assert write_record(quick) == json.dumps(to_plain(record, full=True))
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from((1e-4, 9.999e-5, 1e-5, 1.25e-7, 1e15, 9999999999999998.0, 5e-324)).flatmap(
+        lambda number: st.sampled_from((number, -number))
+    ),
+)
+
+
+@settings(max_examples=examples(400))
+@given(NUMBERS, NUMBERS, NUMBERS, st.text(max_size=8))
+def test_every_number_is_written_as_python_writes_it(one: float, two: float, three: float, text: str) -> None:
+    """Numbers near 0 and large ones have several forms; texts that look like them, such as `e-1,`, change nothing."""
+    verdict = dataclasses.replace(WHOLE.insights[0].verdicts[0], seconds=one, reason=f"case-1, e-1,{text}0.0000")
+    insight = dataclasses.replace(WHOLE.insights[0], scores={"e-1": two}, verdicts=(verdict,), details={})
+    setting = dataclasses.replace(WHOLE.setting, run_seconds=three, model_seconds={"judge": one})
+    record = dataclasses.replace(WHOLE, score=three, insights=(insight,), setting=setting)
+    whole = decode_json(RunRecord, encode(record))
+    quick = read_record(encode(record))
+    if quick is None:
+        assert max(map(abs, (one, two, three))) >= 1e16
+    else:
+        assert write_record(quick) == json.dumps(to_plain_decoded(whole))
+
+
+@pytest.mark.parametrize("number", [1e16, -1e16, 1e300])
+def test_a_number_that_python_writes_with_an_exponent_is_left_to_the_codec(number: float) -> None:
+    assert read_record(encode(dataclasses.replace(WHOLE, low=number))) is None
+    metrics = dataclasses.replace(WHOLE.metrics or Metrics(), billing_by_model={"m": {"unit": number}})
+    assert read_record(encode(dataclasses.replace(WHOLE, metrics=metrics))) is None
+
+
+def test_every_number_of_a_record_is_bounded() -> None:
+    kinds = (RunRecord, Setting, Timing, Insight, Verdict, Vote, Evidence, Metrics, SubAgentShare)
+    hints = (hint for kind in kinds for hint in get_type_hints(kind).values() if "float" in str(hint))
+    assert {hint for hint in hints if hint not in BOUNDED} == set()
 
 
 def test_a_struct_is_replaced_as_the_dataclass_is() -> None:

@@ -1,29 +1,27 @@
-"""AutoGen's `AssistantAgent` on any `Model`: it keeps the conversation, and has no tools."""
+"""An AutoGen agent on any `Model`: it keeps the conversation, has no tools, and does nothing else in a turn."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
 
-from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import Response
+from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_core import CancellationToken
-from autogen_core.models import (
-    AssistantMessage,
-    ChatCompletionClient,
-    CreateResult,
-    LLMMessage,
-    ModelInfo,
-    RequestUsage,
-    UserMessage,
-)
+from autogen_core.model_context import UnboundedChatCompletionContext
+from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 
 from viva.models.autogen.messages import AgentMessages
 from viva.models.model import Model
 
 
-class ConversingAgent:
-    """An agent that leads a conversation with a model of Viva's."""
+class ConversingAgent(BaseChatAgent):
+    """An agent that leads a conversation with a model of Viva's.
+
+    It does in a turn what AutoGen's `AssistantAgent` does without tools, memory and streaming. That one passes an
+    answer through four generators and makes a message with an id for it, which takes as long as all of Viva's part.
+    """
 
     def __init__(self, name: str, model: Model, system: str) -> None:
         """Args:
@@ -31,62 +29,63 @@ class ConversingAgent:
         model: Answers, counts and retries.
         system: The system message.
         """
-        # An agent without tools uses these two members of a client, and no others.
-        self._client = _Client(model)
-        client = cast("ChatCompletionClient", self._client)
-        # Without a workbench, it does not look for tools at each call.
-        self._agent = AssistantAgent(name, client, system_message=system, workbench=[])
-        self._context = self._agent.model_context
-        self._never_cancelled = CancellationToken()
+        super().__init__(name, "Leads a conversation.")
+        self._model = model
+        self._system = SystemMessage(content=system)
+        self._context = UnboundedChatCompletionContext()
+        self._unanswered = False
+        """Whether there are words of a speaker that were not answered."""
 
     async def remember(self, words: str, speaker: str, answer: str) -> None:
         """Add an exchange to the conversation without asking the model: words of a speaker, and the agent's answer."""
         await self._context.add_message(UserMessage(content=words, source=speaker))
-        await self._context.add_message(AssistantMessage(content=answer, source=self._agent.name))
+        await self._context.add_message(AssistantMessage(content=answer, source=self.name))
 
-    async def say(self, words: str, speaker: str) -> str | None:
-        """Return the agent's answer to words of a speaker; None if it is not text.
+    async def say(self, words: str, speaker: str) -> str:
+        """Return the agent's answer to words of a speaker.
 
         Raises:
             ModelError: as `Model.ask`.
             ModelAnswerError: as `Model.ask`.
             SharedSetupError: as `Model.ask`.
+            ValueError: the model's answer is not text.
         """
-        content = None
-        # What an agent is sent has an id and a time, and becomes this message, which is all that it keeps.
         await self._context.add_message(UserMessage(content=words, source=speaker))
-        # `on_messages` leaves this generator before its end, and has the event loop close it through a pipe.
+        return await self._answer()
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Return the kind of its answers."""
+        return (TextMessage,)
+
+    async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
+        """Answer messages of AutoGen's, as any of its agents does.
+
+        Raises:
+            Exception: as `say`.
+        """
+        for message in messages:
+            await self._context.add_message(message.to_model_message())
+        answer = await cancellation_token.link_future(asyncio.ensure_future(self._answer()))
+        return Response(chat_message=TextMessage(content=answer, source=self.name))
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget the conversation."""
+        await self._context.clear()
+        self._unanswered = False
+
+    async def _answer(self) -> str:
+        """Ask the model, and remember its answer."""
+        # A list of its own: the conversation goes on while somebody may still hold what was asked.
+        messages: Sequence[LLMMessage] = [self._system, *await self._context.get_messages()]
         try:
-            async for event in self._agent.on_messages_stream([], self._never_cancelled):
-                if isinstance(event, Response):
-                    content = getattr(event.chat_message, "content", None)
+            completion = await self._model.ask(AgentMessages(_merged(messages) if self._unanswered else messages))
+            message = AssistantMessage(content=completion.text, source=self.name)
         except Exception:
-            self._client.unanswered = True
+            self._unanswered = True
             raise
-        return content if isinstance(content, str) else None
-
-
-class _Client:
-    """What AutoGen's agent asks instead of a client."""
-
-    def __init__(self, model: Model) -> None:
-        features = model.features
-        self._model = model
-        self.unanswered = False
-        """Whether there are words of a speaker that were not answered."""
-        self.model_info = ModelInfo(
-            vision=True,  # the conversation has no pictures, for which all of it would be searched at each call
-            function_calling=False,
-            json_output=features.structured,
-            family="unknown",
-            structured_output=features.structured,
-        )
-
-    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
-        """Return one answer."""
-        completion = await self._model.ask(AgentMessages(_merged(messages) if self.unanswered else messages))
-        usage = RequestUsage(completion.usage.input_tokens, completion.usage.output_tokens)
-        return CreateResult(finish_reason="stop", content=completion.text, usage=usage, cached=False)
+        await self._context.add_message(message)
+        return completion.text
 
 
 def _merged(messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:

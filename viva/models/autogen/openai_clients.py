@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any
 
 from autogen_ext.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
@@ -101,9 +102,11 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
 
 def _send_messages_as_they_are(client: Any) -> None:
     """Keep the SDK from looking at each value of all earlier messages, on the event loop, in each round."""
-    # AutoGen calls `parse` for answers that have a schema.
-    for completions, name in ((client.chat.completions, "create"), (client.beta.chat.completions, "parse")):
-        setattr(completions, name, _with_messages_in_the_body(getattr(completions, name)))
+    # AutoGen calls `client.beta.chat.completions.parse` for answers that have a schema. Since openai 2 that is another
+    # instance of `client.chat`; importing the rest of `beta`, which nobody uses, takes half a second.
+    client.__dict__["beta"] = SimpleNamespace(chat=client.chat)
+    for name in ("create", "parse"):
+        setattr(client.chat.completions, name, _with_messages_in_the_body(getattr(client.chat.completions, name)))
 
 
 def _with_messages_in_the_body(method: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
@@ -28,13 +28,45 @@ def read_round(text: str | bytes) -> Round | None:
         read = decoder.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    return _round_of(read, text, copy, copy_step, copy_usage)
+
+
+def read_round_lines(lines: Sequence[str]) -> list[Round] | None:
+    """Return the rounds in whole lines of a journal, as `read_round` returns the round in the data of each.
+
+    Returns:
+        None if one of them has to be read alone: it is of another form, or holds something else.
+    """
+    _, copy, copy_step, copy_usage = _rounds()
+    try:
+        read = _round_lines().decode_lines("\n".join(lines))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if len(read) != len(lines):
+        return None
+    found = []
+    for each, text in zip(read, lines, strict=True):
+        round_ = _round_of(each.data, text, copy, copy_step, copy_usage)
+        if round_ is None:
+            return None
+        found.append(round_)
+    return found
+
+
+def _round_of(
+    read: Any,
+    text: str | bytes,
+    copy: Callable[..., Any],
+    copy_step: Callable[..., Any],
+    copy_usage: Callable[..., Any],
+) -> Round | None:
     if read.error is not None and read.agent is not None and read.agent.startswith(IN_PLACE_OF_A_REPLY):
         return None
     if (read.steps or read.attributes) and _has_many_brackets(text):
         data = (part for step in read.steps for part in (step.tool_input, step.attributes))
         if any(map(is_deep, (read.attributes, *data))):
             return None
-    steps = tuple([copy_step(step, _usage(step.usage, copy_usage)) for step in read.steps])
+    steps = tuple([copy_step(step, _usage(step.usage, copy_usage)) for step in read.steps]) if read.steps else ()
     round_: Round = copy(read, steps, _usage(read.usage, copy_usage), _usage(read.examiner_usage, copy_usage))
     return round_
 
@@ -63,6 +95,28 @@ def read_transcript(text: str | bytes) -> Transcript | None:
         metrics = copy_metrics(metrics, {model: copy_usage(used) for model, used in metrics.usage_by_model.items()})
     transcript: Transcript = copy(read, usage, metrics)
     return transcript
+
+
+def read_ending(text: str | bytes) -> dict[str, Any] | None:
+    """Return how a conversation ended (`source`, `stop`, `round_count`) in the JSON of its transcript.
+
+    Args:
+        text: The JSON of a line that is known to be whole: what is not read is not checked.
+
+    Returns:
+        None if the JSON has to be parsed.
+    """
+    try:
+        read = _endings().decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return {"source": read.source, "stop": read.stop, "round_count": read.round_count}
+
+
+@cache
+def _endings() -> msgspec.json.Decoder[Any]:
+    fields: list[Any] = [("source", str | None, None), ("stop", str | None, None), ("round_count", int | None, None)]
+    return msgspec.json.Decoder(define("Ending", fields, frozen=True, kw_only=True, gc=False))
 
 
 @lru_cache(maxsize=4)
@@ -112,15 +166,33 @@ _FACTS = frozenset({"subject", "outcome", "trial", "agent_version", "tags"})
 @cache
 def _rounds() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """Return what reads a round, and what makes the dataclasses of it, of its steps and of a usage."""
-    usage: Any = usage_struct()
-    step: Any = _strict(Step, usage=usage)
-    struct = _strict(Round, steps=tuple[step, ...], usage=usage, examiner_usage=usage)
     makers = (
         copier_from(Round, ("steps", "usage", "examiner_usage")),
         copier_from(Step, ("usage",)),
         copier_from(Usage),
     )
-    return msgspec.json.Decoder(struct), *makers
+    return msgspec.json.Decoder(_round_struct()), *makers
+
+
+@cache
+def _round_struct() -> type[msgspec.Struct]:
+    usage: Any = usage_struct()
+    step: Any = _strict(Step, usage=usage)
+    return _strict(Round, steps=tuple[step, ...], usage=usage, examiner_usage=usage)
+
+
+@cache
+def _round_lines() -> msgspec.json.Decoder[Any]:
+    """Return what reads the lines of a journal that hold a round."""
+    fields: list[Any] = [
+        ("v", Literal[1]),
+        ("event", Literal["round"]),
+        ("run", str),
+        ("attempt", int),
+        ("data", _round_struct()),
+        ("crc", str),
+    ]
+    return msgspec.json.Decoder(define("RoundLine", fields, frozen=True, gc=False, forbid_unknown_fields=True))
 
 
 @cache

@@ -214,14 +214,8 @@ class _Shortener:
         return [step for step in steps if step.id in wanted or step.id in named][:MOST_STEPS]
 
     def _step(self, step: Step) -> dict[str, Any]:
-        texts = []
-        for name in STEP_TEXTS:
-            value = getattr(step, name)
-            if value is not None:
-                quotes = self.quotes.get(step.id, ())
-                texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
-        for name, words in told_by(step):
-            texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
+        quotes = self.quotes.get(step.id, ())
+        texts = [[title, self._text(words, quotes)] for title, words in step_texts(step)]
         rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
         who = "recorded by the environment" if step.from_environment else None
         facts = [who, step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
@@ -258,6 +252,15 @@ class _Shortener:
             if (link := self.images.full(self.stored.folder, name)) is not None:
                 self.full[str(shown[-1])] = link
         return shown
+
+
+def step_texts(step: Step) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a step with their titles, in the order in which they are shown."""
+    for name in STEP_TEXTS:
+        value = getattr(step, name)
+        if value is not None:
+            yield from _named(name, value)
+    yield from told_by(step)
 
 
 def _round_facts(round_: Round) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from viva.filters.fields import FilterContext
 from viva.filters.stored_cases import StoredCases
+from viva.records.text import one_line
 from viva.viewer.answers import row_view
 from viva.viewer.downloads import open_left_file
 from viva.viewer.export.folder import export_folder
@@ -21,6 +22,8 @@ from viva.viewer.export.values import field_table, values_of
 from viva.viewer.page_files import SCRIPT, START, STYLES, html, joined
 from viva.viewer.pictures import picture
 from viva.viewer.routes import Routes
+from viva.viewer.views.grid import FACETS
+from viva.viewer.views.histories import runs_of_trends
 from viva.viewer.watched import ListedRun, WatchedJournal
 from viva.viewer.wire import to_json
 
@@ -93,6 +96,7 @@ class _ExportWriter:
             for name in _OF_JOURNALS:
                 self._answers[f"{number}/{name}?"] = facts.add(self.routes.answer(number, name, {}))
         self._compared(facts)
+        self._history(facts)
         journals = facts.add(states)
         answers = facts.add(self._answers)
         fields = facts.add(field_table())
@@ -103,7 +107,7 @@ class _ExportWriter:
     def _state(self, state: dict[str, Any]) -> dict[str, Any]:
         made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
         words = f"in progress when it was exported, {made}" if state["live"] else f"exported {made}"
-        return state | {"live": False, "labels": False, "note": f"{words}; read-only, without search and history"}
+        return state | {"live": False, "labels": False, "note": f"{words}; read-only"}
 
     def _journal(self, number: int) -> list[dict[str, Any]]:
         """Write the runs of a journal; return where the rows and the filters' values of each `ROWS` of them are."""
@@ -117,8 +121,9 @@ class _ExportWriter:
             rows, plain, judged = [], [], []
             for each in some:
                 self.export.runs += 1
-                rows.append(row_view(each) | {"at": self._run(number, each, talk)})
                 record = each.whole_record
+                facets = [one_line(facet(record), 200) for facet in FACETS.values()]
+                rows.append(row_view(each) | {"at": self._run(number, each, talk), "facets": facets})
                 plain.append(values_of(record, context, verdicts=False))
                 judged.append(values_of(record, context, verdicts=True))
             found.append(
@@ -209,6 +214,18 @@ class _ExportWriter:
             # As text in a script of ours, no server and no browser takes it for a page or a program.
             found.append((path, talk.add_text(base64.b64encode(content).decode())))
         return found
+
+    def _history(self, facts: PartWriter) -> None:
+        """Write the trends of all journals together, and the runs of each."""
+        if not self.routes.journals:
+            return
+        found = self.routes.answer(0, "history", {})
+        assert isinstance(found, dict)
+        self._answers["history?"] = facts.add(found)
+        shown = dict.fromkeys((each["case"], each["agent"]) for each in found["trends"])
+        for (case, agent), runs in runs_of_trends(dict(enumerate(self.routes.journals)), shown).items():
+            key = "&".join(f"{name}={value}" for name, value in (("agent", agent), ("case", case)) if value)
+            self._answers[f"trend?{key}"] = facts.add(runs | {"absent": []})
 
     def _compared(self, facts: PartWriter) -> None:
         numbers = range(len(self.routes.journals))

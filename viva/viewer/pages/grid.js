@@ -28,7 +28,7 @@ export class Grid extends Drawn {
   async refresh() {
     const { state } = this;
     const { where, by, with: others } = state.query;
-    if (!this.forms) this.holder.before(this.forms = el("div", { class: "live-only" }));
+    if (!this.forms) this.holder.before(this.forms = el("div", {}));
     const found = await ask(`${state.journal}/grid`, { where, by: by === "agent" ? "" : by, with: others });
     const change = (query) => go(moved(state, query));
     const several = (others || "").split(",").filter(Boolean);

@@ -1,6 +1,6 @@
 // Chooses the view of the address.
 
-import { ask, listen, live, Refused } from "./api.js";
+import { ask, listen, Refused } from "./api.js";
 import { address, go, moved, read, count } from "./address.js";
 import { Beside } from "./beside.js";
 import { renew } from "./drawn.js";
@@ -35,7 +35,7 @@ const report = (error) => {
   problem(error.message);
 };
 
-const tabs = () => TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (live || !["search", "history"].includes(name)) && (name !== "label" || journals.get(read().journal)?.labels));
+const tabs = () => TABS.filter(([name]) => (name !== "versus" || journals.size > 1) && (name !== "label" || journals.get(read().journal)?.labels));
 
 const drawBar = () => {
   const state = read();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,18 +65,29 @@ def runs_of_trend(journals: Mapping[int, WatchedJournal], case: str, agent: str)
     Returns:
         Of each run its trial, standing, score, id, journal, version, and when it began in seconds since the epoch.
     """
-    found = []
+    return runs_of_trends(journals, [(case, agent)])[case, agent]
+
+
+def runs_of_trends(
+    journals: Mapping[int, WatchedJournal], wanted: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what `runs_of_trend` does for several cases and agents; each journal is read once."""
+    found: dict[tuple[str, str], list[list[Any]]] = {each: [] for each in wanted}
     for number, journal in journals.items():
         for listed in list(journal.runs.values()):
+            if not listed.ended:
+                continue
             # The page knows names as it shows them.
-            if not listed.ended or (one_line(listed.case, 200), one_line(listed.agent, 200)) != (case, agent):
+            runs = found.get((one_line(listed.case, 200), one_line(listed.agent, 200)))
+            if runs is None:
                 continue
             record = listed.record
             version = one_line(record.agent_version or "", 40)
             shown = [listed.trial, listed.standing, listed.score, listed.run, number, version]
-            found.append([*shown, record.timing.started])
-    found.sort(key=lambda each: (each[6], each[4], each[0]))
-    return {"runs": found[-MOST_RUNS:], "more": max(0, len(found) - MOST_RUNS)}
+            runs.append([*shown, record.timing.started])
+    for runs in found.values():
+        runs.sort(key=lambda each: (each[6], each[4], each[0]))
+    return {key: {"runs": runs[-MOST_RUNS:], "more": max(0, len(runs) - MOST_RUNS)} for key, runs in found.items()}
 
 
 def _trends(journals: Mapping[int, WatchedJournal]) -> dict[str, Any]:

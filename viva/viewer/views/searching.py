@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from viva.judge.steps import to_text
 from viva.records.text import one_line
-from viva.records.transcript import Round
+from viva.records.transcript import Round, StepKind
+from viva.reports.page.conversations import step_texts
+from viva.reports.page.session_views import title_of
 from viva.viewer.answers import row_view
 from viva.viewer.watched import ListedRun, WatchedJournal
 
@@ -97,11 +98,8 @@ def _texts(round_: Round) -> Iterator[tuple[str, str]]:
     yield "examiner", round_.examiner or ""
     yield "agent", round_.agent or ""
     for step in round_.steps:
-        name = one_line(step.tool or step.kind.value, 60)
-        for text in (step.thought, step.plan, step.observation, step.result, step.error):
-            if text:
-                yield name, text
-        if step.tool_input is not None:
-            yield name, step.tool_input if isinstance(step.tool_input, str) else to_text(step.tool_input)
+        name = title_of(step) if step.kind is StepKind.TOOL else step.kind.value
+        for _, text in step_texts(step):
+            yield name, text
     if round_.error:
         yield "error", round_.error

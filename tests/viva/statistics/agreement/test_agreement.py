@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.recordings import DATA, shared_file
 from viva.errors import SetupError
-from viva.statistics.agreement.alpha import krippendorff_alpha
+from viva.statistics.agreement.alpha import _alphas, _coincidences, krippendorff_alpha
 from viva.statistics.agreement.by_label import accuracy_of, confusion_of
 from viva.statistics.agreement.kappa import agreement_of, cohen_kappa, kappa_error, kappa_interval
 from viva.statistics.agreement.ratings import Pair, Ratings, in_order, ratings_of
@@ -70,6 +70,23 @@ def test_alpha_of_grades_is_that_of_the_published_data(metric: str, expected: fl
     assert found.alpha == pytest.approx(_alpha_by_definition(table, _ordinal(table)), abs=1e-9)
     assert found.interval is not None
     assert found.interval.low < expected < found.interval.high
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal"])
+def test_alphas_of_resamples_are_those_that_the_package_computes_one_by_one(level: str) -> None:
+    import numpy as np
+    from krippendorff import alpha
+
+    counts = np.random.default_rng(7).multinomial(4, (0.5, 0.3, 0.2), (12, 20)) + np.array([1, 1, 0])
+    at_once = _alphas(np.array([_coincidences(each).sum(axis=0).reshape(3, 3) for each in counts]), level == "ordinal")
+    one_by_one = [float(alpha(value_counts=each, level_of_measurement=level)) for each in counts]
+    assert at_once == pytest.approx(one_by_one, abs=1e-12)
+
+
+def test_resamples_with_one_label_have_no_alpha() -> None:
+    import numpy as np
+
+    assert _alphas(np.array([np.diag([6.0, 0.0])]), is_ordinal=False) == []
 
 
 def _alpha_by_definition(table: Ratings, distance: Callable[[str, str], float]) -> float:

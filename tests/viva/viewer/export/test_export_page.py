@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -27,7 +28,7 @@ from viva.filters.stored_cases import StoredCases
 from viva.journal.reader import read_records
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, Setting
-from viva.records.transcript import Round
+from viva.records.transcript import Round, Step, StepKind
 from viva.viewer.comments import Comment, add_comment
 from viva.viewer.export.values import field_table, values_of
 
@@ -94,7 +95,6 @@ def shown(browser: Browser, address: str, views: Sequence[str]) -> list[str]:
 def shown_now(browser: Browser) -> str:
     """The words of the view that is open."""
     browser.until("document.querySelector('main :is(a.row, .dot, .round, .versus-runs, meter)')")
-    browser.run("document.querySelectorAll('.live-only').forEach((node) => node.remove())")
     before, words = "", " "
     while before != words:
         before = words
@@ -113,10 +113,14 @@ def test_every_view_is_the_live_one_from_a_file_and_from_a_server(
     failed, long = (next(row["id"] for row in rows if row["case"] == name) for name in ("addition", "long"))
     views = [
         "0/overview", "0/runs", "0/runs?where=score%3C1&order=-score", "0/runs?where=missed~right", "0/runs?order=case",
-        "0/runs?where=status%3Dunfinished", "1/runs", "0/grid", "0/grid?where=trial%3C3", f"0/run/{failed}",
+        "0/runs?where=status%3Dunfinished", "1/runs", "0/grid", "0/grid?where=trial%3C3",
+        "0/grid?by=agent,journal&with=1", "0/grid?by=judge,agent",
+        f"0/run/{failed}",
         f"0/run/{failed}?part=timings", "0/run/run-1?part=files&file=page.html",
         f"0/run/{long}?round=77", f"0/beside?runs={failed},{long}", "0/versus?other=1", "0/versus?other=1&all=1",
-        "1/versus?other=0",
+        "1/versus?other=0", "0/search?words=ANSWER%207", "0/search?words=COLUMN&all=1",
+        "1/search?words=COLUMN&where=not%20passed",
+        "0/history", "1/history?case=addition&agent=a.py%3AA",
     ]  # fmt: skip
     browser.complaints(), browser.requests()
     places = [(tmp_path / "out" / "index.html").as_uri(), static(tmp_path / "out")]
@@ -135,18 +139,54 @@ def test_nothing_live_is_pretended(written: list[Path], tmp_path: Path, serve: S
     browser.open((tmp_path / "out" / "index.html").as_uri() + f"#/0/run/{long}")
     browser.until("document.querySelectorAll('.comments li').length === 1")
     words = browser.run("return document.body.innerText")
-    assert re.search(r"exported \d{4}-\d\d-\d\d \d\d:\d\d UTC; read-only, without search and history", words)
+    assert re.search(r"exported \d{4}-\d\d-\d\d \d\d:\d\d UTC; read-only", words)
     assert "An export is read-only" in words
     tabs = browser.run("return document.getElementById('views').innerText")
     assert "Runs" in tabs
-    assert "Search" not in tabs
-    assert "History" not in tabs
+    assert "Label" not in tabs
     assert "<b>look</b>" in words
     assert browser.run("return document.querySelectorAll('textarea, .comments .filters').length") == 0
     browser.run("document.querySelector('.comments li button').click()")
     browser.until("document.getElementById('round-120')?.getBoundingClientRect().top < innerHeight")
     browser.type("form.talk input[type=search]", "ANSWER 99\n")
     browser.until("document.querySelector('.hits button')?.textContent === '99'")
+
+
+def test_words_are_found_in_all_parts_of_many_conversations(tmp_path: Path, serve: Serve, browser: Browser) -> None:
+    with Journal(tmp_path / "j") as journal:
+        for trial in range(1, 121):
+            run = write_run(
+                journal, "many", "a.py:A", trial, said=[f"Straße {trial} <b>\t  of {'x' * 90}" for _ in range(8)]
+            )
+        step = Step("s", StepKind.TOOL, tool="search", tool_input={"query": "Needle in"}, result="nothing")
+        journal.append("round", run, 1, Round(9, "Q?", "A.", (step,), error="NEEDLE broke"))
+    exported(tmp_path / "out", tmp_path / "j")
+    for words, where, expected in (
+        ("STRASSE 7", "", 11),
+        ("needle", "", 1),
+        ("b>", "trial>100", 20),
+        ("absent", "", 0),
+    ):
+        address = f"#/0/search?words={quote(words)}&where={quote(where)}"
+        seen = []
+        for place in ((tmp_path / "out" / "index.html").as_uri(), serve(tmp_path / "j").server.address):
+            browser.open(place + address)
+            browser.until("/^[\\d,]+ runs?$/.test(document.querySelector('main output')?.textContent)")
+            seen.append(browser.run("return document.querySelector('main').innerText"))
+            assert browser.run("return document.querySelectorAll('section.found').length") == expected
+        assert seen[0] == seen[1]
+
+
+def test_what_an_export_cannot_answer_is_told(written: list[Path], tmp_path: Path, browser: Browser) -> None:
+    exported(tmp_path / "out", *written)
+    for view, words in (
+        ("grid?by=nothing", "there are no columns by 'nothing'; there are agent, version"),
+        ("history?with=1", "This is not in the export"),
+        ("search?words=x&where=scroe", "scroe"),
+    ):
+        browser.open((tmp_path / "out" / "index.html").as_uri() + f"#/0/{view}")
+        browser.until(f"document.getElementById('problem').textContent.includes({json.dumps(words)})")
+    browser.complaints()
 
 
 def test_files_of_the_agent_are_saved_as_bytes_that_nothing_runs(

@@ -3,6 +3,8 @@
 
 import { button, el } from "./elements.js";
 import { filterOf, fold } from "./filters.js";
+import { compare, gridBy } from "./grids.js";
+import { hitIn, said } from "./searching.js";
 
 export class Refused extends Error {}
 export const live = false;
@@ -120,13 +122,6 @@ const KEYS = {
   case: (row) => [row.case, row.agent, row.trial], score: (row) => [row.score ?? -1], rounds: (row) => [row.rounds], seconds: (row) => [row.seconds ?? 0],
   cost: (row) => [row.cost ?? -1], tokens: (row) => [row.tokens ?? -1],
 };
-const compare = (one, two) => {
-  for (const [place, value] of one.entries()) {
-    if (value < two[place]) return -1;
-    if (value > two[place]) return 1;
-  }
-  return 0;
-};
 const runs = async (journal, { where = "", order = "", first = 0, most = 500 }) => {
   const found = await matching(journal, where);
   const key = KEYS[order.replace(/^-/, "")];
@@ -140,19 +135,14 @@ const runs = async (journal, { where = "", order = "", first = 0, most = 500 }) 
   const among = (await journalOf(journal)).rows.reduce((sum, each) => sum + each.count, 0);
   return { total: found.length, among, first, rows: await Promise.all(shown.map((place) => rowAt(journal, place))), version: 1 };
 };
-const grid = async (journal, { where = "" }) => {
-  const agents = new Map();
-  const cases = new Map();
-  for (const place of await matching(journal, where)) {
-    const row = await rowAt(journal, place);
-    if (!agents.has(row.agent)) agents.set(row.agent, agents.size);
-    if (!cases.has(row.case)) cases.set(row.case, []);
-    const cells = cases.get(row.case);
-    (cells[agents.get(row.agent)] ||= []).push([row.trial, row.standing, row.score, row.id, Number(journal)]);
+const grid = async (journal, { where = "", by = "", with: others = "" }) => {
+  const made = gridBy((by || "agent").split(",").filter(Boolean), Refused);
+  const numbers = new Set([journal, ...others.split(",").filter(Boolean)].map(Number));
+  for (const number of Array.from(numbers).sort((one, two) => one - two)) {
+    const { name } = await journalOf(number);
+    for (const place of await matching(number, where)) made.add(await rowAt(number, place), number, name);
   }
-  const most = Math.max(1, Math.floor(20000 / Math.max(1, agents.size)));
-  const rows = Array.from(cases).slice(0, most).map(([name, cells]) => ({ case: name, cells: Array.from(agents.keys(), (_, place) => (cells[place] || []).sort(compare)) }));
-  return { agents: Array.from(agents.keys()), rows, cases: cases.size };
+  return made.found(numbers.size);
 };
 
 // ---- one run
@@ -201,7 +191,6 @@ const position = async (journal, { id, number }) => {
   }
   return before;
 };
-const said = (pieces) => (pieces || []).map((piece) => (typeof piece === "string" ? piece : piece[0])).join("");
 const find = async (journal, { id, words }) => {
   const found = await head(journal, id);
   const wanted = fold(words);
@@ -216,7 +205,30 @@ const find = async (journal, { id, words }) => {
   return { numbers, more: false };
 };
 
-const OF_JOURNAL = { runs, grid, run, position, find };
+// Answers for some of the runs, and where to go on: the page shows what was found so far.
+const search = async (journal, { where = "", words = "", first = 0 }) => {
+  const places = await matching(journal, where);
+  const wanted = fold(words);
+  const began = Date.now();
+  const found = [];
+  let at = Number(first);
+  for (; wanted && at < places.length && found.length < 50 && Date.now() < began + 400; at++) {
+    const row = await rowAt(journal, places[at]);
+    const talk = await entry("talk" + journal, row.at);
+    const hits = [];
+    for (let number = 0; number <= talk.chunks.length && hits.length < 6; number++) {
+      for (const round of (await chunk(journal, talk, number)).rounds) {
+        const hit = hits.length < 6 && hitIn(round, wanted);
+        if (hit) hits.push(hit);
+      }
+    }
+    if (hits.length) found.push({ row, hits: hits.slice(0, 5), more: hits.length > 5 });
+  }
+  return { found, next: wanted && at < places.length ? at : null, searched: at, total: places.length };
+};
+
+const OF_JOURNAL = { runs, grid, run, position, find, search };
+const OF_ALL = ["history", "trend"]; // of all journals together
 const wordsOf = (query) => Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null)
   .map(([name, value]) => `${name}=${value}`).sort().join("&");
 const stored = async (path, query) => {
@@ -229,7 +241,7 @@ export const ask = async (path, query = {}) => {
   const [number, name] = path.split("/");
   await journalOf(number);
   if (Object.hasOwn(OF_JOURNAL, name)) return structuredClone(await OF_JOURNAL[name](number, query));
-  const found = await stored(path, query);
+  const found = await stored(OF_ALL.includes(name) ? name : path, query);
   if (found !== undefined) return found;
   if (query.id) {
     const { answers } = await head(number, query.id);
