@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from viva.adapters.inside.raised import Home, in_short, raised_at, text_of
-from viva.adapters.time_limits import TimeLeft, time_limit
+from viva.adapters.time_limits import TimeLeft, WatchedTime, time_limit
 from viva.adapters.turns import give_way
 from viva.errors import AgentError
 from viva.records.redact import redact
@@ -103,10 +103,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
         return _result(task)
     left = TimeLeft(seconds)
     try:
-        over = False
-        while not (over or task.done()):
-            await _until_done(task, left.step)
-            over = left.over()
+        await _until_done(task, left)
     except asyncio.CancelledError:
         task.cancel()
         task.add_done_callback(_forget)
@@ -118,22 +115,22 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
     return _result(task)
 
 
-async def _until_done(task: asyncio.Future[Any], seconds: float) -> None:
-    """Wait for a task, but no longer than `seconds`: `asyncio.wait` for one task, which takes twice as long."""
-    loop = asyncio.get_running_loop()
-    waiter = loop.create_future()
+async def _until_done(task: asyncio.Future[Any], left: TimeLeft) -> None:
+    """Wait until a task is done or the time is up: `asyncio.wait` for one task, which takes twice as long."""
+    waiter = asyncio.get_running_loop().create_future()
 
     def wake(*_: object) -> None:
         if not waiter.done():
             waiter.set_result(None)
 
-    timer = loop.call_later(seconds, wake)
+    watched = WatchedTime(left, wake)
     task.add_done_callback(wake)
     try:
         await waiter
     finally:
-        timer.cancel()
+        watched.stop()
         task.remove_done_callback(wake)
+        left.over()  # a standstill is noted even if the time was sufficient
 
 
 def _result(task: asyncio.Future[Any]) -> Any:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextvars import Context
+from weakref import ref
 
 STEP_SECONDS = 1.0
 """Maximum time between two readings of the clock."""
@@ -38,6 +41,97 @@ class TimeLeft:
         return self.left <= 0
 
 
+class WatchedTime:
+    """Calls a function when some time is up. As long as more than a step is left, all of a loop share one timer."""
+
+    __slots__ = ("_left", "_shared", "_timer", "_up")
+
+    def __init__(self, left: TimeLeft, up: Callable[[], object]) -> None:
+        """Args:
+        left: The time.
+        up: Called once when it is up, unless `stop` was called.
+        """
+        self._left, self._up = left, up
+        self._shared: _SharedTimer | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        loop = asyncio.get_running_loop()
+        if left.left > STEP_SECONDS:
+            self._shared = _shared_timer_of(loop)
+            self._shared.add(self)
+        else:
+            self._timer = loop.call_later(left.step, self.look)
+
+    def look(self) -> None:
+        """Read the clock."""
+        if self._left.over():
+            self.stop()
+            self._up()
+        elif self._left.left <= STEP_SECONDS:
+            self.stop()
+            self._timer = asyncio.get_running_loop().call_later(self._left.step, self.look)
+
+    def stop(self) -> None:
+        """Watch the time no longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+        elif self._shared is not None:
+            self._shared.remove(self)
+
+
+class _SharedTimer:
+    """Has each of its times read at least once in a step. A timer for each wait would cost as much as the wait."""
+
+    __slots__ = ("_context", "_loop", "_runs", "_times")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = ref(loop)
+        self._times: dict[WatchedTime, None] = {}
+        self._runs = False
+        # An empty context: that of a run would live on with the timer, and its agent with it.
+        self._context = Context()
+
+    def belongs_to(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Return whether this is the timer of a loop."""
+        return self._loop() is loop
+
+    def add(self, time_: WatchedTime) -> None:
+        """Read a time from now on."""
+        self._times[time_] = None
+        if not self._runs:
+            self._start()
+
+    def remove(self, time_: WatchedTime) -> None:
+        """Read a time no longer."""
+        self._times.pop(time_, None)
+
+    def _start(self) -> None:
+        loop = self._loop()
+        self._runs = loop is not None
+        if loop is not None:
+            loop.call_later(STEP_SECONDS, self._read, context=self._context)
+
+    def _read(self) -> None:
+        self._runs = False
+        for time_ in tuple(self._times):
+            time_.look()
+        if self._times:
+            self._start()
+
+
+class _PerThread(threading.local):
+    timer: _SharedTimer | None = None
+
+
+_per_thread = _PerThread()
+
+
+def _shared_timer_of(loop: asyncio.AbstractEventLoop) -> _SharedTimer:
+    timer = _per_thread.timer
+    if timer is None or not timer.belongs_to(loop):
+        timer = _per_thread.timer = _SharedTimer(loop)
+    return timer
+
+
 @contextlib.asynccontextmanager
 async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
     """Limit the time of what is awaited inside, as `asyncio.timeout` does; see `expired()` after a TimeoutError.
@@ -47,21 +141,12 @@ async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
     """
     loop = asyncio.get_running_loop()
     left = TimeLeft(seconds)
-    handle: asyncio.TimerHandle | None = None
-
-    def look() -> None:
-        nonlocal handle
-        if left.over():
-            limit.reschedule(loop.time())
-        else:
-            handle = loop.call_later(left.step, look)
-
     async with asyncio.timeout(None) as limit:
-        handle = loop.call_later(left.step, look)
+        watched = WatchedTime(left, lambda: limit.reschedule(loop.time()))
         try:
             yield limit
         finally:
-            handle.cancel()
+            watched.stop()
             left.over()  # a standstill is noted even if the time was sufficient
 
 

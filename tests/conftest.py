@@ -9,7 +9,6 @@ import importlib
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,9 @@ import tenacity
 
 import viva
 from tests.costs import Costs
+from tests.state import own_state
 from tests.warm.processes import warm_processes_work
+from tests.warm.workers import fork_workers
 from viva.models import retry
 from viva.models.autogen.silenced import filters_for_pytest
 from viva.models.retry import RetryPolicy
@@ -75,11 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
         examples.load_soak()
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
-    # The key that signs plans and scaled pictures are kept there: tests leave nothing in the user's own.
-    state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
-    config.add_cleanup(state.cleanup)
-    os.environ["XDG_STATE_HOME"] = state.name
-    os.environ["XDG_CACHE_HOME"] = state.name
+    own_state(config)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         _compile_viva()
 
@@ -171,17 +168,25 @@ def group_of(item: pytest.Item) -> int | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """For one file or one test no worker is worth its start; otherwise there are two more than there are cores.
+    """For one file or one test no worker is worth its start; otherwise there are three for each core,
+    and on large machines eight more than there are cores.
 
-    Half of the time of the tests is waiting: for containers, time limits, and processes that are to end.
+    More than half of the time of the tests is waiting: for containers, time limits, and processes that are to end. A
+    worker costs little where it is forked.
     """
     (only, *others) = [Path(argument.partition("::")[0]) for argument in config.args]
-    return 0 if not others and only.is_file() else cores() + 2
+    return 0 if not others and only.is_file() else cores() + (min(2 * cores(), 8) if warm_processes_work() else 2)
 
 
 def cores() -> int:
     """How many cores the tests may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None:
+    """Collect the tests once, for all workers."""
+    fork_workers(config, specs)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

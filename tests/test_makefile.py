@@ -74,19 +74,20 @@ def test_names_that_it_takes_go_through_whatever_their_values(words: tuple[str, 
 @pytest.mark.parametrize(
     ("paths", "workers"),
     [
-        (["tests"], 8),
-        (["tests/cases"], 8),
-        (["tests/cases/test_load.py", "tests/cases/test_find.py"], 8),
+        (["tests"], 14),
+        (["tests/cases"], 14),
+        (["tests/cases/test_load.py", "tests/cases/test_find.py"], 14),
         (["tests/cases/test_load.py"], 0),
         (["tests/cases/test_load.py::test_one[a::b]"], 0),
     ],
 )
-def test_one_file_is_tested_without_the_start_of_workers_and_all_else_on_two_more_than_cores(
+def test_one_file_is_tested_without_the_start_of_workers_and_all_else_on_more_workers_than_cores(
     paths: list[str], workers: int, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(request.config, "args", paths)
     monkeypatch.setattr("tests.conftest.cores", lambda: 6)
+    monkeypatch.setattr("tests.conftest.warm_processes_work", lambda: True)
     assert pytest_xdist_auto_num_workers(request.config) == workers
 
 

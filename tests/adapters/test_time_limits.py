@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+import weakref
+from contextvars import ContextVar
+from typing import Any
 
 import pytest
 
@@ -49,3 +53,46 @@ async def test_a_timeout_of_ones_own_is_told_from_the_limits() -> None:
         async with time_limit(0.05) as limit:
             await asyncio.sleep(5)
     assert limit.expired()
+
+
+async def test_waits_for_long_limits_share_one_timer() -> None:
+    loop: Any = asyncio.get_running_loop()
+    known = len(loop._scheduled)
+    waits = [asyncio.ensure_future(within(seconds, loop.create_future())) for seconds in range(60, 110)]
+    await asyncio.sleep(0)
+    assert len(loop._scheduled) - known <= 1
+    for wait in waits:
+        wait.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*waits, return_exceptions=True)
+    )
+
+
+async def test_limits_of_all_lengths_end_in_their_order() -> None:
+    ended: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        with pytest.raises(TimeoutLeft):
+            await within(seconds, asyncio.get_running_loop().create_future())
+        ended.append(seconds)
+
+    await asyncio.gather(*map(wait, (1.3, 0.1, 60.0 / 50, 1.1, 0.5)))
+    assert ended == [0.1, 0.5, 1.1, 1.2, 1.3]
+
+
+async def test_the_shared_timer_keeps_nothing_of_a_run_alive() -> None:
+    class Part:
+        """What a run has in its context."""
+
+    current: ContextVar[Part] = ContextVar("current")
+
+    async def run() -> weakref.ref[Part]:
+        part = Part()
+        current.set(part)
+        await within(60, asyncio.ensure_future(asyncio.sleep(0)))
+        return weakref.ref(part)
+
+    found = await asyncio.ensure_future(run())
+    await asyncio.sleep(0)
+    gc.collect()
+    assert found() is None

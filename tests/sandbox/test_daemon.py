@@ -29,13 +29,14 @@ from viva.sandbox.docker.images import DockerImages
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-# A bridge of its own: a dockerd that is told to have none removes the first daemon's.
-BRIDGE = f"viva{os.getpid()}"
-NETWORK = f"198.18.{os.getpid() % 256}.1/24"
+def bridge() -> str:
+    """A bridge of its own: a dockerd that is told to have none removes the first daemon's."""
+    return f"viva{os.getpid()}"
 
 
 def make_bridge() -> None:
-    for words in (f"link add {BRIDGE} type bridge", f"addr add {NETWORK} dev {BRIDGE}", f"link set {BRIDGE} up"):
+    network = f"198.18.{os.getpid() % 256}.1/24"
+    for words in (f"link add {bridge()} type bridge", f"addr add {network} dev {bridge()}", f"link set {bridge()} up"):
         subprocess.run(["ip", *words.split()], check=False, capture_output=True)
 
 
@@ -60,7 +61,7 @@ class SecondDaemon:
         command = [str(program), "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"]
         await asyncio.to_thread(make_bridge)
         command += ["--pidfile", f"{self.folder}/pid", "-H", self.where, "--tls=false"]
-        command += ["--bridge", BRIDGE, "--iptables=false", "--ip-masq=false"]
+        command += ["--bridge", bridge(), "--iptables=false", "--ip-masq=false"]
         log = await asyncio.to_thread(open, self.folder / "log", "ab")
         with log:
             self.process = await asyncio.to_thread(subprocess.Popen, command, stdout=log, stderr=log)
@@ -130,7 +131,7 @@ def clean_up(folder: Path) -> None:
         if str(folder) in mount:
             subprocess.run(["umount", "-l", mount.split()[1]], check=False)
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run(["ip", "link", "delete", BRIDGE], check=False, capture_output=True)
+    subprocess.run(["ip", "link", "delete", bridge()], check=False, capture_output=True)
 
 
 async def test_docker_host_over_tcp_works_without_shared_files(

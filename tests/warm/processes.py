@@ -85,7 +85,17 @@ class WarmServer:
         assert answer, "the warm process has ended"
         return int(answer)
 
+    def started(self) -> bool:
+        """Start the process, unless it has been started; return whether it is ready."""
+        self._connection = self._connection or self._try_to_start()
+        return self._connection is not None
+
     def _start(self) -> socket.socket:
+        connection = self._try_to_start()
+        assert connection, "the warm process did not start"
+        return connection
+
+    def _try_to_start(self) -> socket.socket | None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             command = [*self.command, str(theirs.fileno())]
@@ -96,7 +106,9 @@ class WarmServer:
         assert process.stdin is not None
         with process.stdin as stdin:
             stdin.write(self.data)
-        assert ours.recv(64).decode() == READY, "the warm process did not start"
+        if ours.recv(64).decode() != READY:
+            _end(ours, process)
+            return None
         atexit.register(_end, ours, process)
         self._connection = ours
         return ours

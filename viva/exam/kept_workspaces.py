@@ -186,7 +186,8 @@ def _opened(name: str, inside: int) -> Iterator[int]:
 
 def _is_folder(folder: Path, parts: Sequence[str]) -> bool:
     try:
-        os.lstat(os.path.join(folder, *parts))  # most agents leave no files, which one system call shows
+        if not os.access(os.path.join(folder, *parts), os.F_OK):
+            return False  # most agents leave no files, which one system call shows
         with open_folder(folder, parts):
             return True
     except (OSError, ValueError):

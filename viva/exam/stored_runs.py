@@ -191,8 +191,7 @@ def carry_over(
     left_out = storable(left_out)
     if (name, left_out) != (setting.workspace, setting.workspace_left_out):
         setting = replace(setting, workspace=name, workspace_left_out=left_out)
-    journal.copy_lines(lines, stored.folder)
-    journal.append("setting", stored.id, stored.attempt, setting)
+    journal.copy_lines(lines, stored.folder, (stored.id, stored.attempt, [("setting", setting)]))
     return changed(stored, folder=journal.folder, setting=setting), workspace
 
 

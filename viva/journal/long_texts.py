@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from viva.journal.kept_files import name_for, read_sound
-from viva.journal.line_checksum import SEAL_LENGTH
 from viva.journal.lines import sealed_data
 from viva.records.text import storable
 
@@ -119,14 +118,9 @@ def restore_texts(folder: Path | KeptTexts, data: dict[str, Any]) -> dict[str, A
     return data
 
 
-def plain_data(line: bytes, start: int = 0) -> bytes | None:
-    """Return the JSON of an event's data; None if it has to be parsed, for a part of it may be in other files.
-
-    Args:
-        line: The line.
-        start: Where its data begin, if its checksum was found to be right; 0 if it was not looked for.
-    """
-    data = line[start : -SEAL_LENGTH - 1] if start else sealed_data(line)
+def plain_data(line: bytes) -> bytes | None:
+    """Return the JSON of an event's data; None if it has to be parsed, for a part of it may be in other files."""
+    data = sealed_data(line)
     return None if data is None or b'"_texts"' in data or b'"_steps"' in data else data
 
 

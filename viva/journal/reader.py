@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
-from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import EXCHANGE, FORMAT, Damage, parse, sealed_text
-from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
+from viva.journal.line_checksum import SEAL_LENGTH, is_unchanged
+from viva.journal.lines import EXCHANGE, FORMAT, Damage, parse, sealed_data, sealed_text
+from viva.journal.long_texts import KeptTexts, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
@@ -264,11 +264,14 @@ def _value(line: Line, texts: KeptTexts, damage: Damage, quickly: _Readers) -> o
     """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
     number, name, raw, start = line
     kind = _TYPES.get(name)
-    if kind is not None and (text := plain_data(raw, start)) is not None:
-        try:
-            return _decoded_text(name, kind, text, quickly)
-        except (ValueError, RecursionError):
-            pass  # parsed, to tell what is damaged
+    if kind is not None and (text := raw[start : -SEAL_LENGTH - 1] if start else sealed_data(raw)) is not None:
+        if (read := quickly.get(name)) is not None and (found := read(text)) is not None:
+            return found  # all of it is in the line: other fields are refused
+        if b'"_texts"' not in text and b'"_steps"' not in text:
+            try:
+                return decode_json(kind, text)
+            except (ValueError, RecursionError):
+                pass  # parsed, to tell what is damaged
     event = parse(raw, number, damage)
     return None if event is None else _decoded_data(kind, event.data, texts)
 
@@ -277,20 +280,16 @@ def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
     """Return the same as `_value` for a line that was read and checked before, and is text now."""
     sealed = sealed_text(line)
     if sealed is not None and (kind := _TYPES.get(sealed[0])) is not None:
-        data = sealed[1]
-        if '"_texts"' not in data and '"_steps"' not in data:
+        name, text = sealed
+        if (read := _QUICKLY.get(name)) is not None and (found := read(text)) is not None:
+            return found
+        if '"_texts"' not in text and '"_steps"' not in text:
             try:
-                return _decoded_text(sealed[0], kind, data, _QUICKLY)
+                return decode_json(kind, text)
             except (ValueError, RecursionError):
                 pass  # parsed, to tell what is damaged
     event = parse(line, 0, damage)
     return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
-
-
-def _decoded_text(name: str, kind: type[object], text: str | bytes, quickly: _Readers) -> object:
-    read = quickly.get(name)
-    found = None if read is None else read(text)
-    return decode_json(kind, text) if found is None else found
 
 
 def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:

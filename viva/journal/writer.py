@@ -31,6 +31,9 @@ _to_json = json.JSONEncoder().encode
 MOST_HELD = 10_000
 """Maximum number of names of files that are remembered; memory must not grow with the number of runs."""
 
+RunEvents = tuple[str, int, Sequence[tuple[str, object]]]
+"""A run, its attempt, and some events of it, each a kind and a value."""
+
 __all__ = [
     "FILE",
     "FORMAT",
@@ -43,6 +46,7 @@ __all__ = [
     "JournalError",
     "JournalLost",
     "JournalWriter",
+    "RunEvents",
     "encode_data",
     "observed_run_id",
     "parse",
@@ -125,8 +129,11 @@ class JournalWriter(Protocol):
         """
         ...
 
-    def copy_lines(self, lines: bytes, source: Path) -> None:
-        """Append lines of the journal in the folder `source`, with the files that they name, or raise JournalError."""
+    def copy_lines(self, lines: bytes, source: Path, then: RunEvents | None = None) -> None:
+        """Append lines of the journal in the folder `source`, with the files that they name, or raise JournalError.
+
+        Further events of the run follow at once.
+        """
         ...
 
     def keep(self, name: str, content: bytes) -> None:
@@ -179,7 +186,10 @@ class Journal:
         Raises:
             JournalError: the events cannot be written.
         """
-        self._write(b"".join([self._line(kind, run, attempt, encode_data(value, self.keep)) for kind, value in events]))
+        self._write(self._lines(run, attempt, events))
+
+    def _lines(self, run: str, attempt: int, events: Sequence[tuple[str, object]]) -> bytes:
+        return b"".join([self._line(kind, run, attempt, encode_data(value, self.keep)) for kind, value in events])
 
     def append_encoded(self, kind: str, run: str, attempt: int, body: bytes) -> None:
         """Append one event whose data another process has encoded with `encode_data`.
@@ -204,8 +214,10 @@ class Journal:
         """Do nothing: the agent worked next to the journal."""
         return None
 
-    def copy_lines(self, lines: bytes, source: Path) -> None:
+    def copy_lines(self, lines: bytes, source: Path, then: RunEvents | None = None) -> None:
         """Append lines from the journal in the folder `source` unchanged, and copy the files that they name.
+
+        Further events of the run follow with the same write.
 
         Images and texts are read from that folder only. A file that is missing, or whose content does not match its
         name, will be missing in the copy too.
@@ -213,12 +225,14 @@ class Journal:
         Raises:
             JournalError: the journal cannot be written.
         """
-        if not lines:
-            return
         for name in names_in(lines):
             if not self.holds(name) and (content := read_sound(source, name)) is not None:
                 self.keep(name, content)
-        self._write(lines)
+        if then is not None:
+            run, attempt, events = then
+            lines += self._lines(run, attempt, events)
+        if lines:
+            self._write(lines)
 
     def holds(self, name: str) -> bool:
         """Return whether there is a file of that name next to the journal."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from viva.adapters.contract import AgentArguments
 from viva.cases import Case
@@ -29,7 +29,7 @@ from viva.examiner import ReplayedExaminer
 from viva.full_disk import NO_ROOM, error_words
 from viva.journal.history import JournalHistory
 from viva.journal.kept_cases import keep_case, stored_case
-from viva.journal.reader import StoredRun, decode_run
+from viva.journal.reader import ConversationLines, StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.cache.scope import AnswerScope, answers_of
@@ -74,7 +74,7 @@ class Worker:
         journal: The journal to which the runs are written.
         """
         # Made many times for each run.
-        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply)
+        make_quickly(RunHeader, ExamRun, Job, Done, Context, AgentArguments, Reply, StoredRun, ConversationLines)
         if resources.agents:
             # For rounds that have to be written by them: built now rather than between the rounds of many
             # conversations, all of which would have to wait. Judging alone rarely needs them, and waits for nobody.
@@ -93,6 +93,8 @@ class Worker:
         self._evaluators: dict[tuple[str, ...], tuple[LoadedEvaluator, ...]] = {
             (): tuple(resources.judge.evaluators.values())
         }
+        self._judges: dict[int, tuple[tuple[LoadedEvaluator, ...], dict[str, Any]]] = {}
+        """What the settings of judged runs have in common, by the id of their evaluators."""
         exam = resources.judge.exam
         self._evaluators_and_exam = (*self._evaluators[()], *([] if exam is None else [exam]))
 
@@ -224,26 +226,37 @@ class Worker:
 
     def _setting(self, run: ExamRun, setting: Setting, case_hash: str, workspace: str | None) -> Setting:
         """Return a run's setting with the present judge and evaluators."""
-        judge, limits = self.resources.judge, self.resources.role_limits
+        sandbox, limits = self.resources.judge.sandbox, self.resources.role_limits
         return changed(
             setting,
+            **self._present_judge(run.evaluators),
+            sandbox=sandbox.name if sandbox else None,
+            sandbox_isolates=sandbox.isolates if sandbox else None,
             case_hash=case_hash,
             case_file=setting.case_file or (str(run.case.file) if run.case is not None else ""),
             threshold=None if run.case is None else run.case.threshold,
             workspace=workspace,
-            cache=self.resources.options.cache or "",
-            judge=judge.kind,
-            **judge.named_models,
-            evaluators=tuple(each.name for each in run.evaluators),
-            evaluator_parameters=parameters_of_all(run.evaluators),
-            sandbox=judge.sandbox.name if judge.sandbox else None,
-            sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
-            check_seconds=self.resources.options.check_seconds,
-            check_memory_mb=self.resources.options.check_memory_mb,
-            prompts={**_of_examiner(setting.prompts), **judge.prompts},
+            prompts={**_of_examiner(setting.prompts), **self.resources.judge.prompts},
             max_output_tokens={**limits.output_tokens, **_of_examiner(setting.max_output_tokens)},
             model_seconds={**limits.seconds, **_of_examiner(setting.model_seconds)},
         )
+
+    def _present_judge(self, evaluators: tuple[LoadedEvaluator, ...]) -> dict[str, Any]:
+        """Return what the settings of all runs that these evaluators judge have, which is made once."""
+        known = self._judges.get(id(evaluators))
+        if known is None or known[0] is not evaluators:
+            judge, options = self.resources.judge, self.resources.options
+            fields: dict[str, Any] = {
+                "cache": options.cache or "",
+                "judge": judge.kind,
+                **judge.named_models,
+                "evaluators": tuple(each.name for each in evaluators),
+                "evaluator_parameters": parameters_of_all(evaluators),
+                "check_seconds": options.check_seconds,
+                "check_memory_mb": options.check_memory_mb,
+            }
+            known = self._judges[id(evaluators)] = evaluators, fields
+        return known[1]
 
     def _run(
         self, job: Job, header: RunHeader, case: Case | None = None, earlier: tuple[UnfairAttempt, ...] = ()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.judged_journals import CASES, judged_suite
+from tests.judged_journals import CASES
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment, run_viva, start_viva
 from viva.judge.calibration.label_files import HumanLabel, read_labels
@@ -26,9 +26,8 @@ POINTS = 4 * CASES
 
 
 @pytest.fixture
-def judged(desk: Desk) -> Desk:
-    judged_suite(desk)
-    return desk
+def judged(judged_desk: Desk) -> Desk:
+    return judged_desk
 
 
 def _label(desk: Desk, keys: str, *options: str, rater: str = "ann") -> str:

@@ -130,3 +130,12 @@ def test_names_are_found_in_lines_however_another_writer_spells_them(tmp_path: P
     assert list(names_in(line)) == [NAME]
     assert list(names_in(line.replace(b"images/", b"images\\/"))) == [NAME]
     assert hashlib.sha256(PICTURE).hexdigest() in NAME
+
+
+@pytest.mark.parametrize("ending", ["", "/" * 100])
+@pytest.mark.parametrize("name", [f"images/{'a' * 64}.png", f"texts/{'b' * 64}.txt"])
+def test_a_name_in_a_line_is_found_behind_any_number_of_slashes(name: str, ending: str) -> None:
+    escaped = name.replace("/", "\\/")
+    line = f'{{"a":"x/y","b":"https://images/{ending}","c":"{name}","d":"{escaped}"}}'.encode()
+    assert list(names_in(line)) == [name, name]
+    assert not list(names_in(line.replace(b"images", b"pictures").replace(b"texts", b"words")))

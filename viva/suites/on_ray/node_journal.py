@@ -12,7 +12,7 @@ from pathlib import Path
 from viva.adapters.trace_context import join_trace
 from viva.exam.subscribers import RunHeader
 from viva.journal.kept_files import is_kept, may_be_written, names_in, read_sound, write_once
-from viva.journal.writer import JournalError, JournalLost, encode_data
+from viva.journal.writer import JournalError, JournalLost, RunEvents, encode_data
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Round
@@ -46,12 +46,14 @@ class NodeJournal:
         for kind, value in events:
             self.append(kind, run, attempt, value)
 
-    def copy_lines(self, lines: bytes, source: Path) -> None:
+    def copy_lines(self, lines: bytes, source: Path, then: RunEvents | None = None) -> None:
         """Make the driver copy the conversation, which it has; only the files that its lines name are copied here."""
         for name in names_in(lines):
             if not self.holds(name) and (content := read_sound(source, name)) is not None:
                 self._write(name, content)
         self._channel.put(self._job, "copy", bool(lines), urgent=False)
+        if then is not None:
+            self.append_all(*then)
 
     def keep(self, name: str, content: bytes) -> None:
         """Store a file here and send it.
