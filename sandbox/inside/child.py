@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-from viva.sandbox.inside import conversation, faults, hardening, landlock, namespaces, witness
+from viva.sandbox.inside import conversation, faults, hardening, landlock, layers, namespaces, witness
 
 # What the code under check may replace is taken before it runs.
 _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
@@ -97,6 +97,8 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         hardening.first_to_die()
         if stage["world"]:
             namespaces.close_off(stage["masks"])
+            if stage["layer"]:
+                layers.put_on(stage["layer"])
             if not (stage["filtered"] and stage["filter"].install()):
                 raise OSError("there is no filter of system calls for this machine")
         landlock.enter_domain(stage["landlock_ruleset"])

@@ -166,7 +166,7 @@ class Server:
             self.replace_file_systems(full)  # first: that process has those that are mounted when it is forked
         if self.layers.are_wanted:
             self.renew()
-            self.set_up()  # first, for the same reason
+            self.set_up()  # first: that process puts the layer on
             self.staged = self.stage()
             return
         self.staged = self.stage()
@@ -182,7 +182,6 @@ class Server:
     def renew(self) -> None:
         """Remove everything the last check left."""
         mounts = self.options["mounts"]
-        self.layers.take_off()
         for mount in mounts or [self.root]:
             if mount == self.root and self.layers.entries:
                 self.layers.wipe()
@@ -206,7 +205,7 @@ class Server:
     def replace_file_systems(self, mounts: list[str] | None = None, *, first: bool = False) -> None:
         """Mount the file systems of a world, or some of them (`mounts`), `first`, or others in their stead."""
         if mounts is None or self.root in mounts:
-            self.layers.forget()
+            self.layers.entries = 0
         namespaces.refresh(
             [
                 namespaces.FileSystem(mount, size, self.root == mount)
@@ -222,10 +221,10 @@ class Server:
         if not self.layers.entries:
             self.disk_before = files.used_bytes(self.options["mounts"])
         if self.layers.are_wanted:
-            self.layers.set_up(self.workspace)
+            self.layers.set_up(self.workspace, self.scratch)
         else:
             self.workspace.lay_out(self.home)
-        self.make_scratch()
+            self.make_scratch()
         self.is_set_up = True
 
     def make_scratch(self) -> None:
@@ -236,9 +235,9 @@ class Server:
     def choose_form(self, request: dict[str, Any]) -> None:
         """Make the layer that was prepared a copy, for a check that could tell the difference."""
         assert self.workspace is not None
-        self.layers.are_wanted = layers.suit(request, self.workspace)
-        if self.layers.is_on and not self.layers.are_wanted:
-            self.unstage()  # it has the overlay mounted
+        self.layers.note(request, self.workspace)
+        if self.layers.entries and not self.layers.are_wanted:
+            self.unstage()  # it has put the layer on
             self.layers.become_copy()
             self.make_scratch()
 
@@ -256,6 +255,7 @@ class Server:
             "world": self.world,
             "own_pids": self.own_pids,
             "masks": self.masks,
+            "layer": self.layers.place,
             "filtered": self.filtered,
             "filter": self.filter,
             "ceilings": self.ceilings,

@@ -105,6 +105,24 @@ async def test_a_check_that_could_tell_a_layer_from_a_copy_has_a_copy(session: A
 
 @here
 @isolating
+async def test_a_smaller_workspace_has_layers_until_a_check_needs_a_copy(box: Sandbox, tmp_path: Path) -> None:
+    for number in range(25):
+        (tmp_path / str(number)).write_text("one")
+    whole = "import os\nassert len(os.listdir()) == 25 and open('7').read() == 'one'\nopen('7', 'w').close()"
+    session: Any = await box.open(tmp_path, RunView(), run_id="smaller")
+    if not session._has_layers:
+        await session.close()
+        missing("layers", "the kernel has no overlays for users")
+    await passes(session, whole + SEES_COPY)
+    await passes(session, whole + SEES_LAYER)
+    await passes(session, whole + SEES_COPY + "\nos.rename('7', '8')")
+    for _ in range(2):
+        await passes(session, whole + SEES_COPY)
+    await session.close()
+
+
+@here
+@isolating
 async def test_layers_of_an_agents_own_making_mean_nothing(session: Any, box: Sandbox, workspace: Path) -> None:
     for name in ("opaque", "whiteout", "redirect", "metacopy", "origin"):
         os.setxattr(workspace / "folder", f"user.overlay.{name}", b"y")
