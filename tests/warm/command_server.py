@@ -5,7 +5,6 @@ The forks are processes of `viva`, or of a Python program that imports it. The a
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import io
@@ -16,11 +15,11 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 from types import CodeType, ModuleType
-from typing import NoReturn
 
 from again import start_from  # the folder of this script is on the path
-from forks import Fork, serve_forks
+from forks import Fork, run_and_leave, serve_forks
 
 MODULES = (
     "viva.cli.commands.run",
@@ -59,6 +58,8 @@ MODULES = (
     "rich.console",
     "yaml",
 )
+PLUGINS = frozenset({"anyio", "xdist"})
+"""Packages with plugins of pytest."""
 
 
 def main() -> CodeType | None:
@@ -70,8 +71,8 @@ def main() -> CodeType | None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which end this process by leaving it
     for name in (*MODULES, *sys.argv[1:-1]):
         importlib.import_module(name)
-    if "anyio" in sys.modules:  # has a plugin of pytest, which warns of plugins that are imported, unless they say this
-        sys.modules["anyio"].__doc__ = "PYTEST_DONT_REWRITE"
+    for name in PLUGINS.intersection(sys.modules):  # pytest warns of plugins that are imported, unless they say this
+        sys.modules[name].__doc__ = "PYTEST_DONT_REWRITE"
     _compute_what_is_kept()
     assert threading.active_count() == 1
     gc.collect()
@@ -173,38 +174,11 @@ def _open_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _end(code: int) -> NoReturn:
-    """End this process as the interpreter does, but leave its objects as they are.
-
-    Destroying them copies nearly all the memory that is shared with the warm process: 50 ms of processor time.
-    """
-    threading._shutdown()  # type: ignore[attr-defined] # it waits for threads
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            stream.flush()
-    if "ctypes" in sys.modules:  # what native code has printed
-        sys.modules["ctypes"].CDLL(None).fflush(None)
-    os._exit(code & 0xFF)
-
-
-def _run(program: CodeType | None) -> None:
-    """Run a program, or `viva` where there is none, and end. Other ends than an exit code are the interpreter's."""
-    try:
-        if program is not None:
-            exec(program, sys.modules["__main__"].__dict__)
-        else:
-            from viva.cli.main import main as viva
-
-            viva()
-    except SystemExit as end:
-        if end.code is not None and not isinstance(end.code, int):
-            raise
-        code = end.code or 0
-    else:
-        code = 0
-    _end(code)
-
-
 if __name__ == "__main__":
-    _run(main())
+    program = main()
+    if program is not None:
+        run_and_leave(partial(exec, program, sys.modules["__main__"].__dict__))
+    else:
+        from viva.cli.main import main as viva
+
+        run_and_leave(viva)

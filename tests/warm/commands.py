@@ -4,7 +4,8 @@ Hundreds of tests need a process of `viva`: for its signals, its exit code, its 
 fresh interpreter.
 
 A warm process differs from a fresh one in what the interpreter does at its start: variables that Python reads then,
-options of the interpreter, limits and functions that are set before the program runs. Tests of those start a fresh one.
+options of the interpreter, limits and functions that are set before the program runs. It also differs in what the
+interpreter does at its end, when it destroys what modules hold. Tests of those start a fresh one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,21 @@ _CLIENTS = (
     "viva.adapters.connectors.http.chat",
     "viva.adapters.connectors.http.responses",
 )
-_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), *_CLIENTS)
+_PLUGINS = (
+    "xdist.plugin",
+    "xdist.remote",
+    "xdist.workermanage",
+    "xdist.dsession",
+    *(f"xdist.scheduler.{name}" for name in ("load", "worksteal")),
+    "execnet.gateway",
+    "pdb",
+    "viva.pytest_plugin.entry_point",
+    "viva.pytest_plugin.exams",
+    "viva.pytest_plugin.conformance.host",
+    "viva.pytest_plugin.conformance.checks",
+    "viva.pytest_plugin.conformance.any_agent",
+)
+_PYTEST = ("pytest", *(f"_pytest.{name}" for name in default_plugins), *_PLUGINS, *_CLIENTS)
 _SPEAKS = ("--model", "--judge-model", "http://")
 """What begins a word of commands that import the clients of models and of agents at an address."""
 
@@ -61,9 +76,9 @@ class WarmViva(WarmProcess):
 
 
 class WarmPytest(WarmProcess):
-    """A process of pytest, which has also imported what Viva's models and pytest's own plugins need.
+    """A process of pytest, which has also imported what Viva's models and the plugins need.
 
-    Viva's plugin and those of others are imported anew: pytest rewrites their assertions as it imports them.
+    The assertions of the plugins are not rewritten, as they are where pytest imports them.
     """
 
     server = WarmServer([sys.executable, _SERVER, *_PYTEST])

@@ -11,10 +11,11 @@ import gc
 import os
 import runpy
 import sys
+from functools import partial
 from types import CodeType, ModuleType
 
 sys.path.insert(0, os.path.dirname(__file__))  # not there with Python's option -I
-from forks import serve_forks
+from forks import run_and_leave, serve_forks
 
 del sys.path[0]
 
@@ -56,4 +57,4 @@ def _place_of_mark() -> int:
 
 if __name__ == "__main__":
     program = main()
-    exec(program, sys.modules["__main__"].__dict__)
+    run_and_leave(partial(exec, program, sys.modules["__main__"].__dict__))

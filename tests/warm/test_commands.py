@@ -91,3 +91,31 @@ def test_what_the_interpreter_reads_at_its_start_asks_for_a_fresh_process() -> N
     assert not can_be_warm({**os.environ, "LC_ALL": "xx"}, {})
     assert not can_be_warm(None, {"preexec_fn": print})
     assert can_be_warm({**os.environ, "ANYTHING": sys.executable}, {"cwd": "/", "stdout": subprocess.PIPE})
+
+
+ENDS = {
+    "falls off its end": "print('said', end='')",
+    "with a code": "sys.exit(7)",
+    "with words": "sys.exit('gone wrong')",
+    "with an error": "raise ValueError('no')",
+    "with an open file": "kept = open('kept', 'w'); kept.write('words'); sys.exit(0)",
+    "with a thread": "threading.Timer(0.1, lambda: open('kept', 'w').write('late')).start()",
+    "with what is to run then": "atexit.register(lambda: print('at last'))",
+    "with nobody to read": "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); print('x')",
+}
+
+
+@pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)
+def test_a_program_ends_as_it_ends_in_a_fresh_process(program: str, tmp_path: Path) -> None:
+    ended = []
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    line = [sys.executable, "-c", f"import atexit, os, sys, threading\n{program}"]
+    for name, start in (("warm", WarmViva), ("fresh", subprocess.Popen)):
+        folder = tmp_path / name
+        folder.mkdir()
+        with start(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            out, errors = process.communicate(timeout=60)
+        kept = folder / "kept"
+        last = errors.strip().rpartition("\n")[2]
+        ended.append((process.returncode, out, last, kept.read_text() if kept.exists() else None))
+    assert ended[0] == ended[1]

@@ -56,11 +56,12 @@ class StoredCases:
         digest = record.setting.case_hash
         if not digest:
             return NO_FACTS
-        if digest not in self._found:
+        found = self._found.get(digest)
+        if found is None:
             if len(self._found) >= MOST_KEPT:
                 self._found.clear()
-            self._found[digest] = self._read(digest)
-        return self._found[digest]
+            found = self._found[digest] = self._read(digest)
+        return found
 
     def _read(self, digest: str) -> CaseFacts:
         try:

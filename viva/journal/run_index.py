@@ -38,7 +38,7 @@ class LastLines:
 
 @dataclass(slots=True)
 class RunIndex:
-    """The positions of one journal's runs, some 200 bytes for each. Lines that were appended later are not in it."""
+    """The positions of one journal's runs, some 190 bytes for each. Lines that were appended later are not in it."""
 
     folder: Path
     damage: Damage = field(default_factory=Damage)
@@ -53,10 +53,8 @@ class RunIndex:
     """The byte offset of each run's newest record, or -1."""
     _numbers: array[int] = field(default_factory=lambda: array("q"))
     """The line number of that record."""
-    _settings: array[int] = field(default_factory=lambda: array("q"))
-    """The byte offset of each run's newest setting, or -1."""
-    _begun: dict[int, None] = field(default_factory=dict)
-    """The places of runs with a setting and without a record, in the order of their first settings."""
+    _begun: dict[int, int] = field(default_factory=dict)
+    """The byte offsets of the newest settings of runs without a record, by place, in the order of their first ones."""
     _replaced: dict[int, list[int]] = field(default_factory=dict)
     """The byte offsets of older records, by place."""
 
@@ -109,7 +107,7 @@ class RunIndex:
 
     def unfinished(self) -> Iterator[Event]:
         """Yield the newest setting of each run that began and has no record, in the order in which they began."""
-        for line in lines_at(self.folder, (self._settings[place] for place in self._begun)):
+        for line in lines_at(self.folder, self._begun.values()):
             if (event := parse(line)) is not None:
                 yield event
 
@@ -134,13 +132,13 @@ class RunIndex:
 
     def _take_all(self) -> None:
         # 500,000 lines of 100,000 runs: most only say where their run ends, and that mostly after another of its lines.
-        latest, place, last, same = b"", _NONE, self._last, _NO_HEAD
+        latest, place, last, same, match = b"", _NONE, self._last, _NO_HEAD, HEAD.match
         for number, offset, line in raw_lines(self.folder):
             self._end = number
             if line.startswith(same):  # another round of the same run
                 last[place] = number
                 continue
-            if (head := HEAD.match(line)) is None:
+            if (head := match(line)) is None:
                 self._take_parsed(number, offset, line)
                 continue
             kind, name = head.group(1, 2)
@@ -169,15 +167,14 @@ class RunIndex:
             self._records[place], self._numbers[place] = offset, number
             self._begun.pop(place, None)
         elif kind == b"setting" and self._records[place] < 0:
-            self._settings[place] = offset
-            self._begun.setdefault(place)
+            self._begun[place] = offset
 
     def _place(self, name: str) -> int:
         place = self.places.get(name)
         if place is None:
             place = self.places[name] = len(self.places)
             see_runs(self.folder, len(self.places))
-            for column in (self._last, self._records, self._numbers, self._settings):
+            for column in (self._last, self._records, self._numbers):
                 column.append(_NONE)
         return place
 

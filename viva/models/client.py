@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from viva.errors import ModelAnswerError, ModelError, PlanError, SchemaError, SetupError
 from viva.models.answer import note_unusable, read_answer
+from viva.models.in_time import in_time
 from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
@@ -203,8 +204,8 @@ class ModelClient:
         """Make one attempt, and count what it uses."""
         async with self._slots:
             try:
-                async with asyncio.timeout(call.limits.attempt_seconds or self._seconds):
-                    completion = await self._provider.ask(call.messages, schema, call.limits)
+                asked = self._provider.ask(call.messages, schema, call.limits)
+                completion = await in_time(asked, call.limits.attempt_seconds or self._seconds)
             except Exception as error:
                 used = spent_on(error)
                 if not used.calls and unusable_answer(error) is not None:

@@ -16,6 +16,7 @@ from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
 from viva.judge.calibration.label_files import HumanLabel
+from viva.records.copies import make_quickly
 from viva.records.run_record import RunRecord
 from viva.statistics.causes.names import CauseNames
 from viva.statistics.corrected.truths import Truths, truths_about
@@ -112,6 +113,7 @@ class Journals:
 
     def _entries(self, *, quick: bool) -> Iterator[Entry]:
         self.damage.clear()
+        make_quickly(Entry)
         for folder, run in self.locations:
             index = self._index(folder)
             self.damage.join(index.damage)
@@ -165,9 +167,10 @@ class Journals:
 
     def facts(self, entry: Entry) -> CaseFacts:
         """Return what a run's case says beyond its exam: its row, columns and metadata."""
-        if entry.folder not in self._cases:
-            self._cases[entry.folder] = StoredCases(entry.folder)
-        return self._cases[entry.folder].facts(entry.record)
+        cases = self._cases.get(entry.folder)
+        if cases is None:
+            cases = self._cases[entry.folder] = StoredCases(entry.folder)
+        return cases.facts(entry.record)
 
     def _check_by(self) -> None:
         """Check the names in `by` in one pass over the runs, before anything is written."""

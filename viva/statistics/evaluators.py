@@ -81,7 +81,8 @@ class EvaluatorTallies:
                 if len(means) >= MOST_EVALUATORS:
                     continue
                 mean = means[name] = _Mean()
-            mean.add(value)
+            mean.total += value  # as `add` does it
+            mean.number += 1
 
     def overall(self) -> Iterator[EvaluatorStatistics]:
         """Yield the statistics of each evaluator over all runs, in the order in which they were first named."""

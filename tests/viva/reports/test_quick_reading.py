@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import ModuleType
+from xml.sax.saxutils import quoteattr
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.viva.reports.made import write_hostile, write_suite
 from viva.exam.run_history import history_of
 from viva.journal import run_index
 from viva.journal.writer import FILE
-from viva.reports import json_document
+from viva.records.text import one_line
+from viva.reports import json_document, junit
 from viva.reports.formats import writer
 from viva.reports.journals import joined
 from viva.statistics.over_time.trends import find_trends
@@ -38,10 +43,20 @@ def test_a_report_is_the_same_without_structs(folder: Path, name: str, monkeypat
     assert quick == _report(folder, name)
 
 
-def test_a_document_in_many_pieces_is_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = _report(folder, "json")
-    monkeypatch.setattr(json_document, "BATCH", 1)
-    assert _report(folder, "json") == whole
+@pytest.mark.parametrize(("name", "module"), [("json", json_document), ("junit", junit)])
+def test_a_document_in_many_pieces_is_the_same(
+    folder: Path, name: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda *_: "now")
+    whole = _report(folder, name)
+    monkeypatch.setattr(module, "BATCH", 1)
+    assert _report(folder, name) == whole
+
+
+@given(st.text(st.sampled_from("&<>\"'\n\t\r a=\ufffe\x7fé")))
+def test_an_attribute_that_needs_no_escape_is_written_as_any_other(text: str) -> None:
+    shown = one_line(text, 400).replace("\ufffe", "\ufffd")
+    assert junit._attribute(text) == quoteattr(shown)
 
 
 def test_trends_are_the_same_without_structs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

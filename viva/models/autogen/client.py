@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from viva.errors import ModelAnswerError
 from viva.models.address import shown_address, why_unreachable
 from viva.models.answer import is_reasoning
+from viva.models.autogen.kept_schema import with_kept_schema
 from viva.models.autogen.messages import to_autogen
 from viva.models.autogen.openai_clients import BoundedAzureClient, BoundedOpenAIClient, hear_usage
 from viva.models.autogen.output_limit import OutputLimit
@@ -92,7 +93,7 @@ class AutoGenModel:
         self, messages: Sequence[LLMMessage], schema: type[BaseModel] | None, limits: CallLimits
     ) -> CreateResult:
         """Ask the client, until the limit has a form that its provider accepts."""
-        options: dict[str, Any] = {} if schema is None else {"json_output": schema}
+        options: dict[str, Any] = {} if schema is None else {"json_output": with_kept_schema(schema)}
         further: dict[str, Any] = {}
         if limits.attempt_seconds is not None and isinstance(self._client, BoundedOpenAIClient | BoundedAzureClient):
             further["timeout"] = limits.attempt_seconds

@@ -44,8 +44,9 @@ def read_record(text: str | bytes) -> RunRecord | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     # The only field that can be nested: pydantic refuses what is too deep, and the codec turns it into text.
-    if any(insight.details and is_deep(insight.details) for insight in record.insights):
-        return None
+    for insight in record.insights:
+        if insight.details and is_deep(insight.details):
+            return None
     return record
 
 

@@ -85,9 +85,9 @@ class CauseTrendTally:
         self._cases: dict[tuple[int, str], Counter[str]] = {}
         """Runs that count, by suite and agent, and then by case."""
         # By the number of the conversation: as objects, 100,000 runs would take ten times the memory.
-        self._counts = array("q")
+        self._counts = array("i")
         """Place in `_sides`; -1 for a run that does not count."""
-        self._numbers = array("q")
+        self._numbers = array("i")
         """The number of `TalliedRun`; -1 for none."""
         self._sided: dict[tuple[Side, str], int] = {}
         """The place in `_sides` of each side and case of runs that count."""

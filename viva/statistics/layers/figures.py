@@ -21,6 +21,9 @@ class HitFigures:
     """Those on statements whose condition never arose."""
 
 
+_HIT = Label.HIT
+
+
 class HitTallies:
     """Adds up the hits of runs."""
 
@@ -35,10 +38,11 @@ class HitTallies:
             if insight.evaluator != SCORING_POINTS:
                 continue
             for verdict in insight.verdicts:
-                if verdict.label == Label.HIT:
+                if verdict.label == _HIT:
                     self._hits += 1
-                    self._words_alone += WORDS_ALONE in verdict.flags
-                    self._never_arose += NEVER_AROSE in verdict.flags
+                    if flags := verdict.flags:  # most have none
+                        self._words_alone += WORDS_ALONE in flags
+                        self._never_arose += NEVER_AROSE in flags
 
     def overall(self) -> HitFigures | None:
         """Return the figures of all runs; None if no hit has one of these flags."""

@@ -49,7 +49,7 @@ def find_trends(records: Iterable[RunRecord], conversations: Conversations | Non
 class Conversations:
     """Numbers conversations from 0, so that one that was judged again is known to be the same.
 
-    Several tallies of the same runs can share the numbers: the digests of 100,000 conversations take 13 MB.
+    Several tallies of the same runs can share the numbers: the digests of 100,000 conversations take 12 MB.
     """
 
     def __init__(self) -> None:
@@ -71,13 +71,13 @@ class TrendTally:
 
     def __init__(self, conversations: Conversations | None = None) -> None:
         self._conversations = conversations or Conversations()
-        self._places = array("q")
+        self._places = array("i")
         """The place of each conversation, by its number; -1 for none."""
         self._began = array("d")
         self._versions: list[str | None] = []
         self._trends: list[tuple[int, ...]] = []
         """The numbers of the trends that each run belongs to; one object for all runs with the same ones."""
-        self._first = array("q")
+        self._first = array("I")
         """The place of each run's first score; the others follow it in the order of its trends."""
         self._scores = array("d")
         self._keys: dict[Key, int] = {}
@@ -124,7 +124,7 @@ class TrendTally:
         for place in sorted(range(len(self._began)), key=self._began.__getitem__):
             for score, number in enumerate(self._trends[place], self._first[place]):
                 if number not in found:
-                    found[number] = array("q"), array("q")
+                    found[number] = array("I"), array("I")
                 found[number][0].append(place)
                 found[number][1].append(score)
         trends = sorted((_trend(keys[number], self._series(*each)) for number, each in found.items()), key=_rank)
@@ -164,7 +164,9 @@ def conversation_key(record: RunRecord) -> bytes | None:
 
 
 def _digest(*what: object) -> bytes:
-    return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(
+        repr(what).encode("utf-8", "surrogatepass"), digest_size=15
+    ).digest()  # 48 bytes as an object, one more would take 64
 
 
 def _scores(record: RunRecord) -> Iterator[tuple[Key, float]]:
