@@ -52,6 +52,7 @@ class Paused:
         self.handle = handle
         self.args = args
         self.session: Any = None
+        self.prepare_config: Any = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> object:
@@ -75,6 +76,7 @@ class Paused:
         config = self.session.config
         if fault_handler_stderr_fd_key in config.stash:  # before another file gets the number, as no fork has it open
             os.dup2(2, config.stash[fault_handler_stderr_fd_key], inheritable=False)
+        self.prepare_config = _pytest.config._prepareconfig
         _pytest.config._prepareconfig = lambda *_: config
         random.seed()
         for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -94,6 +96,9 @@ class Paused:
         """What the program of pytest-xdist calls to run a session: run the one that was paused."""
         if self.session is None:
             return None
+        import _pytest.config
+
+        _pytest.config._prepareconfig = self.prepare_config  # sessions that tests run in this process have their own
         _renew(config, self.args)
         session, hook = self.session, config.hook
         for plugin in config.pluginmanager.get_plugins():
