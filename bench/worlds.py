@@ -25,7 +25,7 @@ from viva.sandbox.choice import choose
 from viva.sandbox.interface import Fresh
 
 AT_ONCE = 4
-AS_MANY = {"docker": 15, "bwrap": 6, "process": 7}
+AS_MANY = {"docker": 15, "bwrap": 6, "process": 6}
 """Budgets: how many times as many runs as with a container for each run (a bwrap, an interpreter), as many as were
 reached. A container for each run has become faster, too, which lowers the ratio although both are faster."""
 RUNS: dict[Fresh, int] = {"world": 1000, "container": 40}
