@@ -33,7 +33,7 @@ SAVES = {
     "openevals": "nothing",
 }
 CONVERSATIONS, CONCURRENCY = 200, 50
-ROUNDS = {10: 0.65, 50: 0.2}
+ROUNDS = {10: 0.55, 50: 0.15}
 """Rounds of the conversations, and the budget of each: Viva's time divided by that of the fastest other tool."""
 PASSES = 3
 """Each figure is the median of this many passes, alternating with those that it is compared with."""
