@@ -150,10 +150,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def rest_against_best(known: Mapping[str, Mapping[str, float]], passes: int) -> None:
-    """Compare with the best states what was not compared yet, and exit with 1 if a ratio is above the limit.
+    """Compare all remaining measurements with the best states, and exit with 1 if a ratio is above the limit.
 
     Args:
-        known: Ratios by figure, by the measurement that was compared before.
+        known: The ratios of the measurements that were compared before: by measurement, then by figure.
         passes: How often each state is measured.
     """
     ratios = {name: ratio for some in known.values() for name, ratio in some.items()}
@@ -198,7 +198,7 @@ def slower_than_best(
     Args:
         over: Names of figures, by the benchmark that printed them.
         passes: How often each state is measured.
-        known: Gets the ratios of everything that was compared, by measurement.
+        known: The ratios of the measurements that were compared before; those of this comparison are added.
     """
     worse = []
     for benchmark, names in over.items():
@@ -217,8 +217,8 @@ def compare(
 ) -> list[tuple[str, float]]:
     """Measure both states in alternation and print a line per figure; return the median ratio of each.
 
-    If a ratio is above the limit, as many passes again are measured, and the median of all counts: of a hundred figures
-    with a few passes each, some are above it by chance.
+    If a ratio is above the limit, the same number of passes is measured again, and the median of all passes counts:
+    of a hundred figures with a few passes each, some are above the limit by chance.
     """
     taken: dict[str, list[tuple[float, float]]] = {}
     units: dict[str, str] = {}

@@ -53,7 +53,7 @@ def test_a_ratio_above_the_limit_is_measured_again(tmp_path: Path) -> None:
     assert (tmp_path / "now" / "passes").read_text() == "4", "what is within the limit is not measured again"
 
 
-def test_two_states_are_not_compared_by_what_others_are_seen_beside(tmp_path: Path) -> None:
+def test_two_states_are_not_compared_by_figures_for_orientation(tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench" / "__init__.py").touch()
     table = (Path(against.__file__).parent / "table.py").read_text()

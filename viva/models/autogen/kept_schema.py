@@ -1,4 +1,4 @@
-"""Keeps the JSON schema of an answer between questions: AutoGen and the SDKs have it made anew for each of them."""
+"""Keeps the JSON schema of an answer between questions, because AutoGen and the SDKs ask for it with each question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 @lru_cache(maxsize=256)
 def with_kept_schema(kind: type[BaseModel]) -> type[BaseModel]:
-    """Return a class of the same name, fields and schema, which makes its schema once: half a millisecond a question.
+    """Return a class of the same name, fields and schema, which makes its schema once and not for each question, which takes half a millisecond.
 
     Args:
         kind: The form of an answer.

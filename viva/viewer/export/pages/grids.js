@@ -16,7 +16,7 @@ const natural = (text) => text.split(/([0-9]{1,18})/).map((part, place) => (plac
 const byNames = (one, two) => one.reduce((sign, each, place) => sign || compare(natural(each), natural(two[place])), 0);
 const inOrder = (one, two) => compare([one[4], one[0], one[3]], [two[4], two[0], two[3]]);
 
-// Takes rows one after the other. `Refused` is the error for facts that do not exist.
+// Collects rows that are added one after the other. `Refused` is the error for facts that do not exist.
 export const gridBy = (names, Refused) => {
   const known = [...FACETS, "journal"];
   const unknown = names.find((name) => !known.includes(name));
