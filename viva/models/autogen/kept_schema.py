@@ -1,4 +1,4 @@
-"""Keeps the JSON schema of an answer between questions, because AutoGen and the SDKs ask for it with each question."""
+"""Keeps the JSON schema of an answer, which AutoGen and the SDKs ask for with each question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pydantic import BaseModel
 
 @lru_cache(maxsize=256)
 def with_kept_schema(kind: type[BaseModel]) -> type[BaseModel]:
-    """Return a class of the same name, fields and schema, which makes its schema once and not for each question, which takes half a millisecond.
+    """Return a class of the same name, fields and schema, which makes its schema once.
+
+    Making it takes half a millisecond.
 
     Args:
         kind: The form of an answer.
