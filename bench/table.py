@@ -22,8 +22,8 @@ class Figure:
     """The budget is a lower bound."""
     note: str = ""
     reference: bool = False
-    """The figure is shown for orientation only: another program, the physical part, a quotient of other figures, or the
-    tail of a few samples. Two states are not compared by it."""
+    """The figure is shown for orientation only: another program, the physical part, a quotient or a difference of other
+    figures, or the tail of a few samples. Two states are not compared by it."""
 
     @property
     def absolute(self) -> bool:
