@@ -2,10 +2,12 @@
 
 A run's server has the keeper's stdin and stdout as long as it lives, so that the keeper never holds anything of a run.
 In a world the server is PID 1 of namespaces of its own: when it ends, the kernel ends every process in them, and their
-file systems are removed.
+file systems are removed. The next world is made as soon as the last run is over, and its server waits for an order, so
+that no run waits for its world.
 
-Before a run: `W` (begin a run; `nonce`, and in `options` what differs between runs), answered by the run's server with
-`W` and the same `nonce`. After it: `X` with the nonce, and `worn` where the container was hit by a limit of its own.
+Before a run: `W` (begin a run; `nonce`, and without worlds in `options` what differs between runs), answered by the
+run's server with `W` and the same `nonce`. After it: `X` with the nonce, and `worn` where the container was hit by a
+limit of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typing import Any
 from viva.sandbox.inside import ending, files, frames, hardening, layers, namespaces, watch
 from viva.sandbox.inside.server import Server
 
+NONCE_BYTES = 256
+"""More than a run's nonce has."""
 LAST_SECONDS = 5.0
 """How long a run's server has to end itself when its harness is gone."""
 # Counters of the container's control group, in version 1 and in version 2: how often it was hit by a limit.
@@ -67,28 +71,28 @@ class Keeper:
     def loop(self) -> None:
         """Serve one run after the other, until stdin ends."""
         while True:
-            kind, payload = frames.receive()
-            if kind == b"W":
-                self.run(json.loads(bytes(payload)))
-            elif kind == b"P":
-                frames.send(b"P", {})
-            else:
-                raise watch.ServerStop("unknown frame")
+            # A world is the same for every run. Otherwise, the order says where the run has its folder.
+            self.run(None if self.world else receive_order())
 
-    def run(self, order: dict[str, Any]) -> None:
-        """Serve one run: make its server, and wait for its end."""
-        options = order.get("options") or {}
+    def run(self, order: dict[str, Any] | None) -> None:
+        """Serve one run: make its server, and wait for its end. Without an order, the server receives it."""
+        options = {} if order is None else order.get("options") or {}
+        told, tell = os.pipe()
         pid = self.fork()
         if pid == 0:
+            os.close(told)
             server = self.server(options)
 
             def work() -> None:
                 server.start()
-                frames.send(b"W", {"nonce": order["nonce"]}, with_next=True)
+                begin(order or receive_order(), tell)
                 server.loop()
 
             ending.run_to_its_end(server, work)
+        os.close(tell)
         status = self.wait_for(pid)
+        nonce = os.read(told, NONCE_BYTES).decode()
+        os.close(told)
         if not self.template.processes.end():
             raise watch.ServerStop("processes of a run could not be ended")
         watch.collect_sockets()  # they would hold the namespaces of the run, too
@@ -97,8 +101,10 @@ class Keeper:
             os.rmdir(options["root"])
         if status != 0:
             raise watch.ServerStop("the server of a run was lost")
+        if not nonce:
+            raise watch.ServerStop("stdin ended")
         before, self.hits = self.hits, hits(self.counters)
-        frames.send(b"X", {"nonce": order["nonce"], "worn": self.hits > before})
+        frames.send(b"X", {"nonce": nonce, "worn": self.hits > before})
 
     def fork(self) -> int:
         """Make the process of a run's server: in a world PID 1 of its own namespaces."""
@@ -157,6 +163,29 @@ class Keeper:
         os.waitpid(pid, 0)
         self.template.can_layer = said == _LAYERS
         return "" if said in (_WHOLE, _LAYERS) else said.decode("utf-8", "replace") or "its server died"
+
+
+def receive_order() -> dict[str, Any]:
+    """Return the order of the next run.
+
+    Raises:
+        ServerStop: stdin has ended, or something else was received.
+    """
+    while True:
+        kind, payload = frames.receive()
+        if kind == b"W":
+            order: dict[str, Any] = json.loads(bytes(payload))
+            return order
+        if kind != b"P":
+            raise watch.ServerStop("unknown frame")
+        frames.send(b"P", {})
+
+
+def begin(order: dict[str, Any], tell: int) -> None:
+    """Answer an order, and tell the keeper its nonce; nothing of the run has the way there any more."""
+    os.write(tell, order["nonce"].encode())
+    os.close(tell)
+    frames.send(b"W", {"nonce": order["nonce"]}, with_next=True)
 
 
 def _trial(server: Server) -> str:
