@@ -263,18 +263,16 @@ async def test_a_source_package_that_the_user_allows_is_built_without_any_secret
     with served(Index(host=address_for_containers() if kind == "docker" else "127.0.0.1", is_open=True)) as other:
         monkeypatch.setenv("PIP_INDEX_URL", f"http://user:{index.password}@{other.address}/simple")
         monkeypatch.setenv("PIP_TRUSTED_HOST", other.host)
-        for wanted in (
-            f"{other.name}source",
-            f"{other.name}hidden @ http://{other.address}/{other.name}hidden-1.0.tar.gz",
-        ):
-            sandbox = await sandbox_of(kind, allow_source=True)
-            try:
-                session = await sandbox.open(None, RunView(), dependencies=[wanted])
-                module = wanted.split(" ")[0]
+        modules = [f"{other.name}source", f"{other.name}hidden"]
+        wanted = [modules[0], f"{modules[1]} @ http://{other.address}/{modules[1]}-1.0.tar.gz"]
+        sandbox = await sandbox_of(kind, allow_source=True)
+        try:
+            session = await sandbox.open(None, RunView(), dependencies=wanted)
+            for module in modules:
                 result = await session.check(f"import {module}\nassert {module}.version == '1.0'")
                 assert result.ending is Ending.PASSED, result
-            finally:
-                await sandbox.close()
+        finally:
+            await sandbox.close()
         assert other.built, "else nothing was built"
         assert index.password not in repr(other.built)
         assert "sk-secret" not in repr(other.built)

@@ -35,6 +35,11 @@ _CLIENTS = (
     "viva.adapters.connectors.http.responses",
 )
 _PLUGINS = (
+    "_pytest._argcomplete",
+    "readline",
+    "xdist.newhooks",
+    "xdist._path",
+    "xdist.looponfail",
     "xdist.plugin",
     "xdist.remote",
     "xdist.workermanage",
