@@ -53,7 +53,7 @@ def _runs(journals: Journals) -> Iterator[str]:
         main = primary_insight(record)
         head = _head(entry.folder, standing(record, threshold), None if main is None else main.evaluator)
         if facts := journals.facts(entry):
-            head = f"{head}{_json({'case_facts': to_plain(facts, full=True)})[1:-1]}, "
+            head = f'{head}"case_facts": {_of_decoded(facts)}, '
         text = _record(record)
         pieces += (separator, head, text[1:])
         separator = ",\n"
@@ -94,16 +94,21 @@ def _head(folder: Path, standing: Standing, primary: str | None) -> str:
 
 
 def _record(record: RunRecord) -> str:
-    text: str | None
     if is_struct(record):
         text = write_record(record)
         return text.replace("\x7f", _DEL) if "\x7f" in text else text
+    return _of_decoded(record)
+
+
+def _of_decoded(value: object) -> str:
+    """Return the JSON of a record that was read from a journal, or of what was made of parsed JSON."""
+    text: str | None
     try:
-        text = _json(to_plain_decoded(record))
-    except ValueError:
-        text = None  # infinities, which become null
+        text = _json(to_plain_decoded(value))
+    except (ValueError, RecursionError):
+        text = None  # infinities, which become null; data that is nested too deeply
     # What may be a lone surrogate becomes text that every reader accepts; it may be half of a sign, too.
-    return text if text is not None and "\\ud" not in text else _json(to_plain(record, full=True))
+    return text if text is not None and "\\ud" not in text else _json(to_plain(value, full=True))
 
 
 def _json(value: object) -> str:
