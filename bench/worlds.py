@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -28,10 +29,13 @@ AT_ONCE = 4
 AS_MANY = {"docker": 15, "bwrap": 6, "process": 6}
 """Budgets: how many times as many runs as with a container for each run (a bwrap, an interpreter), as many as were
 reached. A container for each run has become faster, too, which lowers the ratio although both are faster."""
-RUNS: dict[Fresh, int] = {"world": 1000, "container": 40}
-"""Number of runs that are measured in each way; the slower way has fewer, which take a few seconds."""
-STORED = 5000
-"""Stored conversations that are judged again."""
+PASSES = 3
+"""Passes in which both ways are measured by turns, so that a moment in which the machine is slower changes neither the
+rates nor their ratio: each is a median."""
+RUNS: dict[Fresh, int] = {"world": 400, "container": 40}
+"""Number of runs in each way and pass; the slower way has fewer, which take a few seconds."""
+STORED_FOR: dict[Fresh, int] = {"world": 5000, "container": 40}
+"""Number of stored conversations that are judged again in each way."""
 CASE = """
 task_description: Have the agent say four.
 scoring_points:
@@ -60,24 +64,27 @@ def figures() -> list[Figure]:
 async def _of(kind: str) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         workspace = workspace_of(folder, "small", 3, 1000)
-        rates: dict[Fresh, float] = {}
-        found: list[Figure] = []
-        for fresh in RUNS:
-            sandbox = (await choose(kind, concurrency=AT_ONCE, fresh=fresh)).sandbox
-            try:
-                if fresh == "world":
-                    found += await _openings(sandbox, kind, workspace)
-                rates[fresh] = await _throughput(sandbox, workspace, RUNS[fresh])
-            finally:
-                await sandbox.close()
-    slow, quick = rates["container"], rates["world"]
+        async with contextlib.AsyncExitStack() as closing:
+            ways: dict[Fresh, Sandbox] = {}
+            for fresh in RUNS:
+                ways[fresh] = (await choose(kind, concurrency=AT_ONCE, fresh=fresh)).sandbox
+                closing.push_async_callback(ways[fresh].close)
+            found = await _openings(ways["world"], kind, workspace)
+            for sandbox in ways.values():
+                await asyncio.gather(*(sandbox.prepare() for _ in range(AT_ONCE)))
+            rates: list[dict[Fresh, float]] = [
+                {fresh: await _throughput(sandbox, workspace, RUNS[fresh]) for fresh, sandbox in ways.items()}
+                for _ in range(PASSES)
+            ]
+    slow, quick = (statistics.median(rate[fresh] for rate in rates) for fresh in ("container", "world"))
+    times = statistics.median(rate["world"] / rate["container"] for rate in rates)
     return [
         *found,
         Figure(f"{kind}: runs with one check each, container each", slow, "runs/s"),
         Figure(
             f"{kind}: runs with one check each, world each", quick, "runs/s", 250 if kind == "docker" else None, True
         ),
-        Figure(f"{kind}: worlds serve more runs by", quick / slow, "times", AS_MANY[kind], True, reference=True),
+        Figure(f"{kind}: worlds serve more runs by", times, "times", AS_MANY[kind], True, reference=True),
     ]
 
 
@@ -118,7 +125,6 @@ async def _throughput(sandbox: Sandbox, workspace: Path, runs: int) -> float:
             await _one_check(session)
             await session.close()
 
-    await asyncio.gather(*(sandbox.prepare() for _ in range(AT_ONCE)))
     began = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     return runs / (time.perf_counter() - began)
@@ -146,11 +152,11 @@ def _judged_again(folder: Path) -> list[Figure]:
     """Measure judging stored conversations again, each with one check, in the strongest sandbox there is."""
     (folder / "four").mkdir()
     (folder / "four" / "case.yaml").write_text(CASE)
-    viva.run_suite(folder / "four", Four, trials=STORED, evaluators=[Nothing()], out=folder / "stored")
+    viva.run_suite(folder / "four", Four, trials=STORED_FOR["world"], evaluators=[Nothing()], out=folder / "stored")
     found = []
-    for fresh, number in (("world", STORED), ("container", RUNS["container"])):
+    for fresh, number in STORED_FOR.items():
         source: Any = folder / "stored"
-        if number < STORED:
+        if fresh == "container":
             viva.run_suite(folder / "four", Four, trials=number, evaluators=[Nothing()], out=folder / "few")
             source = folder / "few"
         began = time.perf_counter()
