@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -103,6 +103,8 @@ class ConnectedAgent:
 
     printed: Mapping[str, str] = MappingProxyType({})
     """The end of what its process printed, by stream (`stdout`, `stderr`); known when it is closed."""
+    notes: Sequence[str] = ()
+    """What a reader of the conversation should know that is in no reply; known when it is closed."""
     environment: EnvironmentLog
     """Takes the steps that the connector saw itself, such as reads of files that it served to the agent. The session
     sets it before `open` for Viva's own connectors; those of plugins have a log that nobody reads."""

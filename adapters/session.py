@@ -91,6 +91,11 @@ class AgentSession:
         """Return the end of what an agent in a process of its own has printed; it is known after `close`."""
         return self.agent.printed if isinstance(self.agent, ConnectedAgent) else {}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader of the conversation should know that is in no reply; it is known after `close`."""
+        return tuple(self.agent.notes) if isinstance(self.agent, ConnectedAgent) else ()
+
     async def reply(self, message: str, seconds: float) -> Reply:
         """Send one message to the agent and return its reply.
 
@@ -210,7 +215,7 @@ class AgentSession:
             fault = self.agent._viva_fault
         if fault is None:
             return AgentTimeout(f"{words}{self.agent.so_far() if isinstance(self.agent, ConnectedAgent) else ''}")
-        # The call was being retried when the time ran out: the previous failure is more informative.
+        # It waited for another attempt, or for a connection, when the time ran out.
         return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:

@@ -119,7 +119,13 @@ class _SharedTimer:
 
 
 class _PerThread(threading.local):
+    """What belongs to the event loop of a thread: while one loop stands still, those of other threads go on."""
+
     timer: _SharedTimer | None = None
+    stood_still = 0.0
+    """How long it stood still in all, in seconds."""
+    noted = 0.0
+    """When that was last noted, by the monotonic clock; 0 if never."""
 
 
 _per_thread = _PerThread()
@@ -150,18 +156,14 @@ async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
             left.over()  # a standstill is noted even if the time was sufficient
 
 
-_stood_still = 0.0
-_noted = 0.0
-
-
 def note_standstill(seconds: float) -> None:
-    """Note that the event loop has just stood still for this time. Several observers may note the same standstill."""
-    global _stood_still, _noted
+    """Note that this thread's event loop has just stood still for some time. Several observers may note the same."""
     now = time.monotonic()
-    new = min(seconds, now - _noted) if _noted else seconds
-    _stood_still, _noted = _stood_still + max(0.0, new), now
+    new = min(seconds, now - _per_thread.noted) if _per_thread.noted else seconds
+    _per_thread.stood_still += max(0.0, new)
+    _per_thread.noted = now
 
 
 def running_time() -> float:
-    """Return the seconds of a clock like `time.monotonic` that stands still while Viva does."""
-    return time.monotonic() - _stood_still
+    """Return the seconds of a clock like `time.monotonic` that stands still while this thread's event loop does."""
+    return time.monotonic() - _per_thread.stood_still

@@ -33,7 +33,7 @@ class VirtualUser:
     _viva_folder: Path | None = None
     _viva_offer: Path | None = None
     _viva_fault: AgentError | None = None
-    """The last fault of the current call, if a connector retries it."""
+    """The last fault of the current call, as long as a connector waits to make it again, or for a connection."""
 
     def __init__(
         self,
@@ -44,7 +44,8 @@ class VirtualUser:
         """Args:
         task_description: The case's description of the task; most adapters do not use it.
         app_dir: The case's `app_dir`, or the value of `--app-dir`.
-        config_var: The case's `config_var`, unchanged.
+        config_var: The case's `config_var`; Viva adds the keys `state` and `mcp_servers` if the case has them, and
+            those of `--vary`.
         """
         self.task_description = task_description
         self.app_dir = app_dir

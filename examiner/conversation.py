@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import time
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from viva.adapters.time_limits import running_time, time_limit
 from viva.errors import AgentError, AgentTimeout, ModelError
-from viva.examiner.examiner import Examiner, ExaminerError, Instructed
+from viva.examiner.examiner import AgentEndsExam, Examiner, ExaminerError, Instructed
 from viva.examiner.repetition import (
     MOST_ANSWERS,
     SAME_ANSWER,
@@ -31,12 +32,10 @@ REPLY_SECONDS = 300.0
 KICK_OFF = "I am ready. What can I do for you?"
 """The first message that the examiner sees, as if the agent had sent it."""
 
+_OWN_SHARE = 0.25
+"""The part of a conversation's time limit that is enough for one turn: who takes longer has no excuse."""
 _NO_LIMIT = contextlib.nullcontext()
 _NOTHING = Reply("")
-
-
-class AgentStuck(Exception):
-    """The agent repeats itself, and the examiner has nothing left to say to it. The conversation is judged."""
 
 
 class AgentUnderTest(Protocol):
@@ -64,14 +63,16 @@ class _ConversationState:
     """What has happened so far."""
 
     examiner: Examiner
-    began: float = field(default_factory=running_time)
+    began: float
     rounds: list[Round] = field(default_factory=list)
     earlier: int = 0
     """How many of the rounds came before this conversation."""
     last_reply: str | None = None
     said: Repetitions = field(default_factory=Repetitions)
-    examiner_seconds: float = 0.0
-    agent_seconds: float = 0.0
+    longest_message: float = 0.0
+    """The most seconds that the examiner took for one message."""
+    longest_reply: float = 0.0
+    """The most seconds that the agent took for one reply."""
 
     def seconds_left(self, limits: ConversationLimits) -> float:
         """Return the seconds left for the whole conversation; infinite without a limit."""
@@ -79,9 +80,13 @@ class _ConversationState:
             return math.inf
         return limits.run_seconds - (running_time() - self.began)
 
-    def slower(self) -> Fault:
-        """Return whose fault it is that the conversation took too long."""
-        return Fault.INFRA if self.examiner_seconds > self.agent_seconds else Fault.TARGET
+    def message_took(self, seconds: float) -> None:
+        """Note how long the examiner took for one message."""
+        self.longest_message = max(self.longest_message, seconds)
+
+    def reply_took(self, seconds: float) -> None:
+        """Note how long the agent took for one reply."""
+        self.longest_reply = max(self.longest_reply, seconds)
 
 
 async def converse(
@@ -109,47 +114,54 @@ async def converse(
     Raises:
         asyncio.CancelledError: the run was cancelled; the rounds so far have been delivered.
     """
-    state = _ConversationState(examiner, rounds=list(earlier), earlier=len(earlier))
+    state = _ConversationState(examiner, running_time(), list(earlier), len(earlier))
     if earlier:
         state.last_reply = earlier[-1].agent
     while True:
-        began = time.monotonic()
+        began, clock = time.monotonic(), running_time()
         before = examiner.usage
+        limit: asyncio.Timeout | None = None
         try:
             left = state.seconds_left(limits)
             # Without a limit, which is the usual case, there is no overhead.
-            async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)):
+            async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)) as limit:
                 if not examiner.may_repeat:
                     _tell_of_same_question(state)
                 message = _usable(await examiner.next_message(state.last_reply), state)
                 if message is not None and not examiner.may_repeat and len(state.rounds) < limits.max_rounds:
                     message = await _not_repeated(state, message)
-        except AgentStuck as stuck:
-            return _end(state, StopReason.FINISHED, str(stuck))
+        except AgentEndsExam as ended:
+            if len(state.rounds) >= limits.max_rounds:
+                return _end(state, StopReason.MAX_ROUNDS)
+            return _end(state, StopReason.FINISHED, str(ended))
         except (ExaminerError, ModelError, TimeoutError) as error:
-            state.examiner_seconds += time.monotonic() - began
-            return _no_message(state, limits, error)
+            late = limit is not None and limit.expired()
+            return _no_message(state, limits, error, running_time() - clock, late=late)
         if message is None:
             return _end(state, StopReason.FINISHED)
         if len(state.rounds) >= limits.max_rounds:
             return _end(state, StopReason.MAX_ROUNDS)
         took = time.monotonic() - began
-        state.examiner_seconds += took
-        if state.seconds_left(limits) <= 0:
-            return _out_of_time(state, limits)
+        asked = running_time()
+        state.message_took(asked - clock)
+        left = state.seconds_left(limits)
+        if left <= 0:
+            return _out_of_time(state, limits, Fault.INFRA, asked - clock)
         spent = NO_USAGE if examiner.usage is before else examiner.usage - before
-        round_, stop = await _round(state, agent, limits, message, took, spent)
+        round_, stop = await _round(state, agent, min(limits.reply_seconds, left), message, took, spent)
+        waited = running_time() - asked
+        state.reply_took(waited)
         if seen is not None and (steps := await seen()):
             round_ = changed(round_, steps=(*round_.steps, *steps))
-        state.agent_seconds += round_.agent_seconds
         state.rounds.append(round_)
         state.last_reply = round_.agent
         if not examiner.may_repeat:
             state.said.add(message, round_.agent)
         if on_round is not None:
             await on_round(round_)
-        if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
-            return _out_of_time(state, limits)
+        # A reply that had all of its own time limit is late by that one, however little the conversation has left.
+        if stop is StopReason.TIMEOUT and left < limits.reply_seconds and state.seconds_left(limits) <= 0:
+            return _out_of_time(state, limits, Fault.TARGET, waited)
         if stop is not None:
             return _end(state, stop, round_.error, Fault.TARGET)
 
@@ -169,7 +181,7 @@ async def _not_repeated(state: _ConversationState, message: str) -> str | None:
 
     Raises:
         ExaminerError: the other message breaks a rule of the exam, or repeats itself, too.
-        AgentStuck: the agent repeats itself, and so does the examiner's answer.
+        AgentEndsExam: the agent repeats itself, and so does the examiner's answer.
     """
     examiner, said = state.examiner, state.said
     who = said.judge(message)
@@ -179,7 +191,7 @@ async def _not_repeated(state: _ConversationState, message: str) -> str | None:
         if other is None or said.judge(other) is Repetition.NONE:
             return other
     if who is Repetition.AGENT:
-        raise AgentStuck(STUCK)
+        raise AgentEndsExam(STUCK)
     if who is Repetition.EXAMINER:
         where = f"round {len(state.rounds) + 1}"
         raise ExaminerError(f"the examiner repeated its last message in {where}, although the agent's reply was new")
@@ -204,7 +216,7 @@ def _usable(message: str | None, state: _ConversationState) -> str | None:
 async def _round(
     state: _ConversationState,
     agent: AgentUnderTest,
-    limits: ConversationLimits,
+    seconds: float,
     message: str,
     examiner_seconds: float,
     examiner_usage: Usage,
@@ -212,7 +224,7 @@ async def _round(
     number, started, began = len(state.rounds) + 1, time.time(), time.monotonic()
     stop, error, reply, known = None, None, None, _NOTHING
     try:
-        reply = known = await agent.reply(message, min(limits.reply_seconds, state.seconds_left(limits)))
+        reply = known = await agent.reply(message, seconds)
     except AgentError as raised:
         stop = StopReason.TIMEOUT if isinstance(raised, AgentTimeout) else StopReason.TARGET_ERROR
         error = str(raised)
@@ -235,21 +247,55 @@ async def _round(
     return round_, stop
 
 
-def _no_message(state: _ConversationState, limits: ConversationLimits, error: Exception) -> Transcript:
+def _no_message(
+    state: _ConversationState, limits: ConversationLimits, error: Exception, seconds: float, *, late: bool
+) -> Transcript:
+    """End a conversation for which the examiner has no further message.
+
+    Args:
+        state: What has happened so far.
+        limits: The limits of the conversation.
+        error: Why there is no message.
+        seconds: How long the examiner took to fail.
+        late: Whether the limit of the conversation cut it off.
+    """
     if len(state.rounds) >= limits.max_rounds:
         # Only the closing stop message is missing: the exam is complete.
         return _end(state, StopReason.MAX_ROUNDS)
     if isinstance(error, TimeoutError):
-        return _out_of_time(state, limits)
+        state.message_took(seconds)
+        if late or state.seconds_left(limits) <= 0:
+            return _out_of_time(state, limits, Fault.INFRA, seconds)
+        # It was a time limit of the examiner's own.
+        return _end(state, StopReason.EXAMINER_ERROR, f"the examiner gave up after {seconds:.2g} s", Fault.INFRA)
     fault = Fault.INFRA if isinstance(error, ModelError) else Fault.EXAMINER
     return _end(state, StopReason.EXAMINER_ERROR, str(error), fault)
 
 
-def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Transcript:
+def _out_of_time(
+    state: _ConversationState, limits: ConversationLimits, waiting_for: Fault, waited: float
+) -> Transcript:
+    """End a conversation that reached its limit.
+
+    At fault is who was waited for, if for at least a quarter of the limit; a shorter wait says only that little time
+    was left, and at fault is who took longest for one turn.
+
+    Totals decide nothing: an agent that asks back lets the examiner's add up, and could then hang at no cost.
+
+    Args:
+        state: What has happened so far, this turn included.
+        limits: The limits of the conversation.
+        waiting_for: The party whose turn it was: INFRA stands for the examiner's model, TARGET for the agent.
+        waited: How long this turn had lasted, in seconds.
+    """
+    assert limits.run_seconds is not None, "only a limit is reached"
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
-    fault = state.slower()
-    blame = " (most of it spent by the examiner)" if fault is Fault.INFRA else ""
-    return _end(state, StopReason.TIMEOUT, words + blame, fault)
+    fault = waiting_for
+    if waited < _OWN_SHARE * limits.run_seconds:
+        fault = Fault.INFRA if state.longest_message > state.longest_reply else Fault.TARGET
+    if fault is Fault.INFRA:
+        words += f" ({state.longest_message:.2g} s of it spent by the examiner on one message)"
+    return _end(state, StopReason.TIMEOUT, words, fault)
 
 
 def _end(

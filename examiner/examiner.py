@@ -1,4 +1,4 @@
-"""What an examiner is: the Protocols of its parts, and the error that says that it broke a rule."""
+"""What an examiner is: the Protocols of its parts, and the exceptions that end an exam."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from viva.records.transcript import Usage
 
 class ExaminerError(Exception):
     """The examiner broke a rule of the exam. Says nothing about the agent."""
+
+
+class AgentEndsExam(Exception):
+    """What the agent says leaves the examiner nothing to go on with. The conversation is judged as it stands."""
 
 
 class Examiner(Protocol):
@@ -33,6 +37,7 @@ class Examiner(Protocol):
 
         Raises:
             ExaminerError: there is no usable message.
+            AgentEndsExam: what the agent said keeps the examiner from going on.
             ModelError: the provider of its model failed.
         """
         ...

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from viva.adapters.calls import describe
-from viva.errors import CutOffError, ModelAnswerError, ModelError, SharedSetupError
+from viva.errors import CutOffError, ModelAnswerError, ModelError, SharedSetupError, WithheldError
 from viva.examiner.conversation import KICK_OFF
-from viva.examiner.examiner import ExaminerError
+from viva.examiner.examiner import AgentEndsExam, ExaminerError
+from viva.examiner.heard_replies import HeardReplies, HeardReply
 from viva.examiner.role import Role
 from viva.examiner.stop import STOP_KEYWORD, read_message
 from viva.models.autogen.agent import ConversingAgent
@@ -17,13 +20,11 @@ from viva.models.marks import new_mark
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import render
-from viva.records.text import printable
+from viva.models.retry import is_for_content
+from viva.records.text import counted
 from viva.records.transcript import Usage
 
 PROMPT = Path(__file__).parent / "prompts" / "examiner.md"
-
-REPLY_SHOWN = 20_000
-"""Maximum number of characters of one reply that the examiner reads: a long reply must not fill its context."""
 
 EITHER_OR = (
     f"your last message was not sent, because it holds other words beside {STOP_KEYWORD}. Write one of the two alone: "
@@ -31,6 +32,13 @@ EITHER_OR = (
 )
 
 
+NOT_SHOWN = "(not shown)"
+"""Stands for messages of the examiner in the last question to a provider that refuses them."""
+REFUSED = (
+    "the provider of the examiner's model refuses what the examiner said after the agent's first reply, and accepts "
+    "the conversation without it; the agent may have brought it about"
+)
+"""Why an exam ends that could go on only without what the agent may have made the examiner say."""
 CUT_OFF = "your last message was not sent, because {fault}. Write it again, and shorter: only what the user would say."
 
 
@@ -47,32 +55,50 @@ class ModelExaminer:
         """
         role = Role(task_description=role) if isinstance(role, str) else role
         self._opening = role.opening
+        self._misleads = role.adversary is not None
+        """Whether it says on purpose what a provider may refuse."""
         self._model = MeteredModel(model)
         self.name = model.name
         # Made for this conversation and never sent to the agent, so the agent cannot forge a text that contains it.
         self._mark = new_mark(6)
         prompt = render_prompt(role, self._mark)
         self._agent = ConversingAgent("examiner", self._model, prompt)
+        self._heard = HeardReplies(self._notice, self._rewrite)
         self._notices: list[str] = []
+        self._refused: Counter[str] = Counter()
+        """What the model read of the replies where its provider refused more, and how often."""
 
     @property
     def usage(self) -> Usage:
         """Return the usage of this conversation."""
         return self._model.usage
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader should know of what the model was shown of the agent's replies."""
+        notes = [
+            f"the provider of the examiner's model refused the agent's replies ({counted(times, 'time')}): "
+            f"the examiner read {left}"
+            for left, times in self._refused.items()
+        ]
+        if self._heard.shortened:
+            notes.append("the agent's replies are very long together: of older ones the examiner read the beginnings")
+        return tuple(notes)
+
     async def next_message(self, reply: str | None) -> str | None:
         """Return the model's next message, or None once it says the stop keyword. An opening is sent as it is.
 
         Raises:
             ExaminerError: the message is not usable.
+            AgentEndsExam: the provider refuses what the examiner said after the agent's first reply.
             ModelError: the provider failed after retries.
         """
         if reply is None and self._opening is not None:
             await self._agent.remember(KICK_OFF, "agent", self._opening.strip())
             return self._opening.strip()
-        heard = [KICK_OFF if reply is None else self._shown(reply), *map(self._notice, self._notices)]
+        notices = [*map(self._notice, self._notices)]
         self._notices.clear()
-        message = read_message(await self._say("\n".join(heard)))
+        message = read_message(await self._say(self._hear(reply, notices)))
         if message.misplaced or (message.stop and message.text):
             # "Add 50, please. EXAM_FINISHED" may be the last question or a farewell: only the model knows.
             message = read_message(await self._say(self._notice(EITHER_OR)))
@@ -84,7 +110,7 @@ class ModelExaminer:
 
     async def recall(self, reply: str | None, message: str) -> None:
         """Remember that it answered a reply with a message, without asking the model."""
-        await self._agent.remember(KICK_OFF if reply is None else self._shown(reply), "agent", message)
+        await self._agent.remember(self._hear(reply), "agent", message)
 
     def tell(self, notice: str) -> None:
         """Tell the model something with the agent's next reply; the agent does not see it."""
@@ -94,28 +120,73 @@ class ModelExaminer:
         """Return the model's answer to `heard`; if it was cut off, the answer to the request for a shorter one."""
         try:
             try:
-                return await self._agent.say(heard, "agent")
+                return await self._answer(heard)
             except CutOffError as error:
-                return await self._agent.say(self._notice(CUT_OFF.format(fault=error)), "agent")
+                return await self._answer(self._notice(CUT_OFF.format(fault=error)))
         except ModelAnswerError as error:
             hint = f" ({CutOffError.hint})" if isinstance(error, CutOffError) else ""
             raise ExaminerError(f"the examiner's model gave no usable message: {error}{hint}") from error
-        except (ModelError, SharedSetupError):
+        except (AgentEndsExam, ModelError, SharedSetupError):
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect
             raise ExaminerError(f"the examiner's model gave no usable message: {describe(error)}") from error
 
+    async def _answer(self, heard: str) -> str:
+        """Return the model's answer; if its provider refuses what the agent said, the answer to less of that.
+
+        What an agent says, or makes the examiner say, must not end its exam as a failure of the provider, in which it
+        would leave the averages.
+        """
+        try:
+            return await self._agent.say(heard, "agent")
+        except (ModelError, WithheldError) as error:
+            if not is_for_content(error):
+                raise
+            refused = error
+        for left in self._heard.in_fewer_words():
+            try:
+                answer = await self._agent.answer()
+            except (ModelError, WithheldError) as error:
+                if not is_for_content(error):
+                    raise
+            except ModelAnswerError:
+                self._refused[left] += 1  # accepted, although the answer is not usable
+                raise
+            else:
+                self._refused[left] += 1
+                return answer
+        if not self._misleads and await self._is_for_its_own_words():
+            raise AgentEndsExam(REFUSED)
+        raise refused
+
+    async def _is_for_its_own_words(self) -> bool:
+        """Return whether the provider accepts the conversation without what the examiner said after the first reply.
+
+        The model's answer is of no use: it does not know any more what it has asked.
+        """
+        first = self._heard.first_place
+        if first is None or not self._agent.leave_out_answers(first, NOT_SHOWN):
+            return False
+        try:
+            await self._agent.answer()
+        except (ModelError, ModelAnswerError) as error:
+            if not is_for_content(error):
+                # Another failure of the provider says nothing of the words; an answer that is not usable accepts them.
+                return isinstance(error, ModelAnswerError)
+            return False
+        return True
+
     def _notice(self, words: str) -> str:
         return f"[notice {self._mark}] {words}"
 
-    def _shown(self, reply: str) -> str:
-        """Return a reply as the model reads it; invisible characters and characters that reorder text are escaped."""
-        if not reply.strip():
-            return self._notice("the agent replied with an empty message.")
-        if len(reply) <= REPLY_SHOWN:
-            return printable(reply)
-        more = f"{len(reply) - REPLY_SHOWN:,} more characters of this reply are not shown."
-        return f"{printable(reply[:REPLY_SHOWN])}\n{self._notice(more)}"
+    def _hear(self, reply: str | None, notices: Sequence[str] = ()) -> str:
+        """Return what the model is sent for a reply."""
+        if reply is None:
+            return "\n".join([KICK_OFF, *notices])
+        return self._heard.add(reply, self._agent.next_place, notices)
+
+    def _rewrite(self, heard: HeardReply) -> None:
+        self._agent.rewrite(heard.place, heard.words, "agent")
 
 
 def render_prompt(role: Role | str, mark: str) -> str:

@@ -6,8 +6,6 @@ Each evaluator that asks a model describes its answer as a `Form`; `viva.judge.a
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +13,12 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
+from viva.judge.copies import COPIED, Said, letters
 from viva.records.codec import has_doubled_key
 from viva.records.json_in_text import TooManyBraces, json_objects, misfit
-from viva.records.text import without_invisible
 
-SHORTEST_COPY = 20
-"""Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
 LEAST = 8
 """Minimum number of letters and digits of JSON that counts as copied; less is found in nearly any transcript."""
-COPIED = "it repeats a verdict or a reason from the transcript: give your own"
-PLANTED = "planted-verdict"
-"""The flag of what counts as missed because the judge repeated a verdict from the transcript."""
-PLANTED_REASON = "the judge repeated a verdict from the transcript"
 
 
 class Unusable(Exception):
@@ -155,26 +147,6 @@ def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
     return Form(schema, ("label",), beside, lambda answer: beside(answer, answer.reason))
 
 
-class Said:
-    """What a judge was shown, in the forms in which copies of it are recognised."""
-
-    def __init__(self, text: str = "") -> None:
-        self._squeezed = squeeze(text)
-        self._letters = letters(text)
-
-    def holds(self, text: str) -> bool:
-        """Return whether what was shown has the letters and digits of a text, one after another."""
-        return letters(text) in self._letters
-
-    def holds_reason(self, reason: str) -> bool:
-        """Return whether a reason was copied from what was shown: then the answer is somebody else's."""
-        words = letters(reason)
-        if len(words) >= SHORTEST_COPY and words in self._letters:
-            return True
-        # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
-        return bool(words) and f"reason:{_unquoted(squeeze(reason))}" in _unquoted(self._squeezed)
-
-
 def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
     """Return the answer in a model's text: JSON alone, in a code fence, or with text around it.
 
@@ -221,34 +193,6 @@ def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
         raise Unusable(f"it holds several {decision}s that differ")
     form.beside(answers[-1], prose)
     return answers[-1]
-
-
-def squeeze(text: str) -> str:
-    """Return a text in a form in which differences of white space, case, escapes and invisible characters vanish."""
-    plain = unicodedata.normalize("NFKD", without_invisible(_ESCAPE.sub(_unescaped, text)))
-    return "".join(without_invisible(plain).split()).casefold()
-
-
-def letters(text: str) -> str:
-    """Return only the letters and digits of a text, as `squeeze` writes them."""
-    return "".join(character for character in squeeze(text) if character.isalnum())
-
-
-def _unquoted(text: str) -> str:
-    return text.translate(_QUOTES)
-
-
-_QUOTES = str.maketrans("", "", "\"'`\u2018\u2019\u201c\u201d")
-
-
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([nrtbf\"/\\])")
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    digits = match[1] or match[2] or match[3]
-    if digits is None:
-        return match[4] if match[4] in '"/\\' else " "
-    return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
 
 
 # Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.

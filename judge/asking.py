@@ -9,7 +9,8 @@ from typing import Generic, TypeVar, cast
 
 from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SchemaError, SharedSetupError
-from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
+from viva.judge.answers import A, Copied, Form, Unusable, parse_answer
+from viva.judge.copies import COPIED, PLANTED_REASON, Said
 from viva.judge.exchange.log import Topic, note_exchange
 from viva.models.cache.scope import noted_answers
 from viva.models.marks import new_mark
@@ -40,7 +41,11 @@ class NoAnswer:
     error: BaseException | None = None
     """What was raised last, with its cause; says whether another way of asking could help."""
     planted: bool = False
-    """Whether each answer repeated a verdict from the transcript, so that the agent caused the failure."""
+    """Whether all answers, or all but one, repeated a verdict or a mark from the transcript, which the agent caused."""
+    unusable: bool = False
+    """Whether the model answered each question, and no answer could be used."""
+    flag: str = ""
+    """The flag of a verdict that is open, and counts, because what the agent said or did keeps the judge from one."""
 
 
 class Conversation(Generic[A]):
@@ -79,6 +84,8 @@ class Conversation(Generic[A]):
         if self._said.holds_reason(answer.reason):
             raise Copied(COPIED)
         if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
+            if self._said.plants_mark(answer.mark, beside=self._own_words()):
+                raise Copied(f"it carries a mark from the transcript: the mark of the question is {self.mark}")
             raise Unusable("it does not carry the mark of the question")
         self._form.check_consistent(answer)
         return answer
@@ -108,7 +115,7 @@ class Conversation(Generic[A]):
     ) -> T | NoAnswer:
         fault = ""
         last: Exception | None = None
-        planted = True
+        copied = 0
         shown = tuple(images)
         try:
             for ask in range(1, ASKS + 1):
@@ -116,12 +123,11 @@ class Conversation(Generic[A]):
                     return accept(await self.ask(question, shown), ask == ASKS)
                 except Unusable as error:
                     fault, last = str(error), error
-                    planted = planted and isinstance(error, Copied)
+                    copied += isinstance(error, Copied)
                     how = "briefly" if isinstance(error.__cause__, CutOffError) else "in full"
                     question = f"Your answer cannot be used: {fault}. Answer again, {how}, in the form asked for."
                 except AskAgain as again:
                     fault, question, last = str(again), again.question, again
-                    planted = False
                 shown = ()
         except SharedSetupError:
             raise
@@ -129,10 +135,24 @@ class Conversation(Generic[A]):
             return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA, error)
         except Exception as error:  # a question that cannot be answered must not affect the others
             return NoAnswer(f"the judge failed: {describe(error)}", Fault.JUDGE, error)
-        if planted:
-            return NoAnswer(f"{PLANTED_REASON} in each of {ASKS} answers", Fault.TARGET, last, planted=True)
+        # One answer with another fault does not show that the agent's verdict had no part in it.
+        if copied >= ASKS - 1:
+            return NoAnswer(f"{PLANTED_REASON} in {copied} of {ASKS} answers", Fault.TARGET, last, planted=True)
         hint = f" ({CutOffError.hint})" if last is not None and isinstance(last.__cause__, CutOffError) else ""
-        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}{hint}", Fault.JUDGE, last)
+        reason = f"no usable verdict after {ASKS} questions: {fault}{hint}"
+        return NoAnswer(reason, Fault.JUDGE, last, unusable=True)
+
+    def _own_words(self) -> str:
+        """Return what was asked, without what was shown: that is indented, so nobody in it can write such a line.
+
+        Heads of steps and captions of images remain, in which there are ids that the agent may have chosen.
+        """
+        asked = (message.content for message in self._messages if message.role == "user")
+        texts = [self._system]
+        for content in asked:
+            texts += [content] if isinstance(content, str) else [part for part in content if isinstance(part, str)]
+        lines = (line for text in texts for line in text.split("\n"))
+        return "\n".join(line for line in lines if not line[:1].isspace())
 
     async def _answer(self) -> A:
         """Return the model's answer to what was asked since its last one."""

@@ -10,6 +10,7 @@ from typing import Literal
 from viva.judge.quotes import Text
 from viva.judge.steps import parts_of, readings, step_text, without_result
 from viva.records.text import storable
+from viva.records.trajectory import SURROUNDINGS, is_further_output
 from viva.records.transcript import ENVIRONMENT_ID, Round, Transcript
 from viva.records.verdict import Evidence
 
@@ -21,8 +22,8 @@ FILE = "file:"
 """Begins the place of evidence that is in one of the agent's files, before its path."""
 
 
-_DONE = ("tool", "input", "result")
-_LABELLED = re.compile(r"^\s*(?:tool|input|result):\s*", re.IGNORECASE)
+_DONE = ("tool", "input", *SURROUNDINGS, "result")
+_LABELLED = re.compile(rf"^\s*(?:{'|'.join(_DONE)}):\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
         taken = FILE if step.from_environment else (FILE, ENVIRONMENT_ID)
         where = round_.id if step.id.startswith(taken) else step.id
         yield _Passage(where, round_.number, readings(step_text(parts_of(step, no_result))), "step")
-        if step.tool is not None and step.result is not None and step.error is None:
+        of_a_call = step.tool is not None or is_further_output(step)
+        if of_a_call and step.result is not None and step.error is None:
             # By themselves: neither what the agent thought nor the names of the parts show that anything was done.
             done = [text for name, text in parts_of(step, no_result) if name in _DONE]
             forms = tuple(form for text in done for form in readings(text))

@@ -14,6 +14,7 @@ from typing import Any
 from viva.judge.quotes import Text
 from viva.models.marks import new_mark
 from viva.records.text import one_line, printable, storable
+from viva.records.trajectory import surroundings
 from viva.records.transcript import LIVE, SERVERS, Step, Transcript
 
 NO_RESULT = "(not run)"
@@ -45,6 +46,11 @@ def origin(transcript: Transcript, step: Step) -> str:
     return "reported by the agent" if transcript.source == LIVE else "recorded"
 
 
+def kind_of(step: Step) -> str:
+    """Return the kind of a step for its head; `other` for an unknown one, which may be any words of the agent's."""
+    return step.kind.value if step.kind.known else "other"
+
+
 def is_recorded(transcript: Transcript) -> bool:
     """Return whether the environment recorded any step."""
     return any(step.from_environment for round_ in transcript.rounds for step in round_.steps)
@@ -74,6 +80,8 @@ def parts_of(step: Step, no_result: str = NO_RESULT) -> Iterator[Part]:
             yield name, value
     if step.tool_input is not None:
         yield "input", input_text(step.tool_input)
+    for name, value in surroundings(step):
+        yield name, input_text(value)
     if step.error is not None:
         yield "error", step.error
     if step.result is not None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.judge.long_conversations import Cut, cut_to_fit
-from viva.judge.steps import cut, indented, new_marker, origin, parts_of, step_text, visible, without_result
+from viva.judge.steps import indented, kind_of, new_marker, origin, parts_of, step_text, visible, without_result
+from viva.judge.turns import (
+    LEAST_SHOWN,
+    WHOLE,
+    Detail,
+    ShownTurn,
+    ShownTurns,
+    source_of_message,
+    step_turn,
+    write_turns,
+)
 from viva.records.trajectory import trajectory_steps
 from viva.records.transcript import Round, Transcript
 from viva.sandbox import RunView
 
-TURN_SHOWN = 20_000
-"""Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
-TRANSCRIPT_SHOWN = 400_000
-"""Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
 GIVEN = "given by the case, before the exam"
 """Stands in place of a round in the head of a turn that nobody said in the exam."""
 AGENT_FAILED = "viva: how the agent failed"
@@ -69,74 +75,76 @@ class ShownTranscript:
     """Whether something was left out because of its length."""
 
 
-def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
+def show(transcript: Transcript, marker: str | None = None, detail: Detail = WHOLE) -> ShownTranscript:
     """Write a transcript as text for a model.
 
     Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
     imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged. The steps of a
     round are numbered by Viva, and say who recorded them. Turns that the case gave come first, under heads that say so.
+    However many steps an agent reports, the text stays within bounds (`write_turns`).
 
     Args:
         transcript: The conversation.
         marker: The marker of its beginning, its end and its gaps. Default: a new one.
+        detail: How much of it is shown.
     """
-    turns = [
-        (f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each, transcript)
-    ]
-    given = [(f"[{GIVEN}] {turn.role}", visible(turn.content)) for turn in transcript.given]
-    return _written([*given, *turns] or [("(Nothing was said.)", None)], marker)
+    return show_turns(turns_of(transcript), marker, detail)
 
 
-def show_fields(fields: Mapping[str, str], marker: str | None = None) -> ShownTranscript:
+def turns_of(transcript: Transcript) -> tuple[ShownTurn, ...]:
+    """Return the turns of a transcript, at least one, as `show` writes them."""
+    given = [ShownTurn(f"[{GIVEN}] {turn.role}", visible(turn.content)) for turn in transcript.given]
+    turns = (*given, *(turn for each in transcript.rounds for turn in _turns(each, transcript)))
+    return turns or (ShownTurn("(Nothing was said.)"),)
+
+
+def show_fields(
+    fields: Mapping[str, str | ShownTurns], marker: str | None = None, detail: Detail = WHOLE
+) -> ShownTranscript:
     """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
+
+    A field of turns has the room that the others leave; it is shortened by its turns, and by nothing else.
 
     Args:
         fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
         marker: The marker of their beginning, end and gaps. Default: a new one.
+        detail: How much of them is shown.
     """
-    return _written([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()], marker)
-
-
-def _written(turns: Sequence[tuple[str, str | None]], marker: str | None) -> ShownTranscript:
-    """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
     marker = new_marker() if marker is None else marker
-    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
-    lines: list[str] = []
-    shortened = False
-    for head, words in turns:
-        short = words if words is None else _cut_as_sent(words, most, marker)
-        shortened = shortened or short is not words
-        lines.append(head if short is None else f"{head}:\n{indented(short)}")
-    return ShownTranscript("\n".join(lines), marker, shortened)
+    share = max(LEAST_SHOWN, detail.together // max(1, len(fields)))
+    written: dict[str, tuple[str, bool]] = {}
+    for name, words in fields.items():
+        if isinstance(words, str):
+            turn = ShownTurn(f"[{name}]", visible(words) or "(nothing)")
+            written[name] = write_turns([turn], marker, Detail(share))
+    several = {name: words for name, words in fields.items() if isinstance(words, ShownTurns)}
+    left = detail.together - sum(len(text) for text, _ in written.values())
+    room = max(share, left // max(1, len(several)))
+    for name, words in several.items():
+        text, is_cut = write_turns(words.turns, marker, replace(detail, together=min(words.most, room)))
+        written[name] = (f"[{name}]:\n{indented(text)}", is_cut)
+    parts = [written[name] for name in fields]
+    return ShownTranscript("\n".join(text for text, _ in parts), marker, any(is_cut for _, is_cut in parts))
 
 
-def _cut_as_sent(words: str, most: int, marker: str) -> str:
-    """Return the head and tail of a turn that is too long, also if indentation makes it so.
-
-    Indentation makes prose a little longer, for which there is room; line breaks alone would be five times as long.
-    """
-    short = cut(words, most, marker)
-    room = 2 * most + 100
-    if len(short) + 4 * short.count("\n") <= room:
-        return short
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(indented(cut(words, middle, marker))) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return cut(words, low, marker)
+def show_turns(turns: Sequence[ShownTurn], marker: str | None = None, detail: Detail = WHOLE) -> ShownTranscript:
+    """Write turns as text for a model; their words are shown as `visible` returns them."""
+    marker = new_marker() if marker is None else marker
+    text, is_cut = write_turns(turns, marker, detail)
+    return ShownTranscript(text, marker, is_cut)
 
 
-def _turns(round_: Round, transcript: Transcript) -> Iterator[tuple[str, str]]:
+def _turns(round_: Round, transcript: Transcript) -> Iterator[ShownTurn]:
+    number = f"[round {round_.number}]"
     if round_.examiner is not None:
-        yield "examiner", visible(round_.examiner) or "(nothing)"
+        by = source_of_message(transcript, round_)
+        yield ShownTurn(f"{number} examiner", visible(round_.examiner) or "(nothing)", by)
     no_result = without_result(transcript)
-    for number, step in enumerate(trajectory_steps(round_.steps), 1):
+    for place, step in enumerate(trajectory_steps(round_.steps), 1):
         text = visible(step_text(parts_of(step, no_result)))
-        yield f"step {number} ({step.kind.value}, {origin(transcript, step)})", text or "(nothing)"
+        head = f"{number} step {place} ({kind_of(step)}, {origin(transcript, step)})"
+        yield step_turn(step, head, text or "(nothing)")
     if round_.agent is not None:
-        yield "agent", visible(round_.agent) or "(nothing)"
+        yield ShownTurn(f"{number} agent", visible(round_.agent) or "(nothing)", "said")
     if round_.error is not None:
-        yield AGENT_FAILED, visible(round_.error) or "(nothing)"
+        yield ShownTurn(f"{number} {AGENT_FAILED}", visible(round_.error) or "(nothing)", "said")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import configparser
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -15,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from viva.file_locks import try_lock
 from viva.sandbox.interface import DependencyError, SandboxError
 
 _PIP_KEYS = (
@@ -34,6 +34,7 @@ _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUN
 # `pip install x.tar.gz` means the file, although it could be a package's name.
 _ARCHIVE = re.compile(r"\.(zip|whl|egg|tar|tgz|tbz2?|txz|tlz|gz|bz2|xz|lz|lzma)$", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_ELSEWHERE = "Name a folder on a disk of this machine with XDG_CACHE_HOME."
 SOURCE_OPTION = "--allow-source-dependencies"
 
 
@@ -165,15 +166,25 @@ def cache_folder(below: str) -> Path:
 
 @contextlib.asynccontextmanager
 async def only_one(key: str) -> AsyncIterator[None]:
-    """Hold a lock that all Viva processes on this machine share. The kernel releases it when this process dies."""
-    descriptor = os.open(cache_folder("locks") / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Hold a lock that all Viva processes on this machine share. The kernel releases it when this process dies.
+
+    Raises:
+        SandboxError: the folder of the locks cannot be written, or has no locks. Without one, a process could sweep
+            away what another one is installing.
+    """
+    folder = cache_folder("locks")
     try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
+        descriptor = os.open(folder / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SandboxError(f"no lock for packages: {error}. Name another folder with XDG_CACHE_HOME.") from error
+    try:
+        try:
+            while (locked := try_lock(descriptor)) is False:  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.1)
+        except OSError as error:
+            raise SandboxError(f"{folder} cannot be locked: {error.strerror}. {_ELSEWHERE}") from error
+        if locked is None:
+            raise SandboxError(f"{folder} is on a file system without locks. {_ELSEWHERE}")
         yield
     finally:
         os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from viva.file_locks import try_lock
 from viva.sandbox.interface import DependencyError, SandboxError
 from viva.sandbox.packages import blame, cache_folder, key_of, normalised, only_one
 
@@ -77,11 +77,11 @@ def sweep(held: str = "") -> list[str]:
 @contextlib.contextmanager
 def _lock_if_free(key: str) -> Iterator[bool]:
     descriptor = os.open(cache_folder("locks") / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    free = False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        with contextlib.suppress(OSError):
+            free = try_lock(descriptor) is True  # where there are no locks, nobody knows
+        yield free
     finally:
         os.close(descriptor)
 

@@ -78,6 +78,14 @@ class RateLimited(Fault):
     retry_after: float | str | None = None
     """Seconds; a string (an HTTP date, say) is sent as it is; None sends no Retry-After."""
     code: str = "rate_limit_exceeded"
+    message: str = "rate limit reached"
+
+
+TOO_LARGE = RateLimited(
+    message="Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 36278. "
+    "The input or output tokens must be reduced in order to run successfully."
+)
+"""What OpenAI answers to one request that has more tokens than the quota of a minute."""
 
 
 @dataclass(frozen=True)
@@ -402,10 +410,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _play(self, play: str | Answer | Fault, request: Request) -> None:
         match play:
-            case RateLimited(retry_after, code):
+            case RateLimited(retry_after, code, message):
                 wait = f"{retry_after:g}" if isinstance(retry_after, int | float) else retry_after
                 headers = {} if wait is None else {"Retry-After": wait}
-                self._error(429, code, "rate limit reached", headers)
+                self._error(429, code, message, headers)
             case ServerError(status):
                 self._error(status, "server_error", "the server had an error")
             case Unauthorized():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -38,19 +39,28 @@ def test_what_a_state_cannot_measure_is_said_and_left_out(tmp_path: Path, capsys
     assert "then cannot measure reading: json.decoder.JSONDecodeError" in capsys.readouterr().out
 
 
-def test_a_ratio_above_the_limit_is_measured_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("figures", "passes", "ratio", "measured"),
+    [
+        ([10, 20, 10], 3, 1.0, 3),
+        ([20, 10, 10], 1, 1.0, 3),
+        ([20, 20, 10, 10, 10, 10], 2, 1.0, 6),
+        ([20, 20, 20, 10, 10], 1, 2.0, 4),
+        ([20, 20, 20, 20, 10], 1, 2.0, 4),
+    ],
+    ids=["within", "by chance", "by chance in a whole batch", "mostly above", "always above"],
+)
+def test_a_ratio_above_the_limit_is_measured_again_but_not_for_ever(
+    tmp_path: Path, figures: list[int], passes: int, ratio: float, measured: int
+) -> None:
     count = "import json, pathlib\nfile = pathlib.Path('passes')\nn = int(file.read_text()) if file.exists() else 0\n"
     count += (
         "file.write_text(str(n + 1))\nprint(json.dumps({'a': json.loads(pathlib.Path('figures.json').read_text())[n]}))"
     )
     chance = Measurement("chance", ("-c", count), lambda said: {"a": (said["a"], "us")})
-    now, then = (
-        state(tmp_path / "now", "[20, 10, 10, 10, 10, 10]"),
-        state(tmp_path / "then", "[10, 10, 10, 10, 10, 10]"),
-    )
-    assert compare(chance, now, then, 1) == [("a", 1.5)], "two of each"
-    assert compare(chance, now, then, 2) == [("a", 1.0)]
-    assert (tmp_path / "now" / "passes").read_text() == "4", "what is within the limit is not measured again"
+    now, then = state(tmp_path / "now", json.dumps(figures)), state(tmp_path / "then", json.dumps([10] * 8))
+    assert compare(chance, now, then, passes) == [("a", ratio)]
+    assert (tmp_path / "now" / "passes").read_text() == str(measured)
 
 
 def test_two_states_are_not_compared_by_figures_for_orientation(tmp_path: Path) -> None:

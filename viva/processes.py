@@ -1,8 +1,9 @@
-"""Checks whether a process is alive."""
+"""Checks whether a process is alive, and names the signals that end processes."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
@@ -17,3 +18,11 @@ def process_is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as SIGKILL; most of the real-time signals have none: `signal 40`."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

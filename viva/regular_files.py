@@ -21,6 +21,8 @@ memory."""
 
 _STRAY = "".join(map(chr, range(0xDC80, 0xDD00)))
 """What bytes that are not UTF-8 are decoded to."""
+Stamp = tuple[int, int, int] | None
+"""When a file was changed, its size and its inode; None for one that is not there."""
 BUFFER = 64 * 1024
 """Bytes that are read at once; with the usual 8 KiB, a large journal takes 40,000 system calls."""
 
@@ -121,3 +123,12 @@ def _without_torn_ends(content: bytes) -> bytes:
 def in_words(size: int) -> str:
     """Return a number of bytes in words: `64 MiB`, `200,000 bytes`."""
     return f"{size // MIB:,} MiB" if size >= MIB and size % MIB == 0 else f"{size:,} bytes"
+
+
+def stamp_of(place: str | Path) -> Stamp:
+    """Return how a file or folder is now."""
+    try:
+        found = os.stat(place)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

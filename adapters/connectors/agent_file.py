@@ -80,12 +80,13 @@ class AgentFile(Generic[K_co]):
     def expanded(self, text: str, *path: str | int) -> str:
         """Return a text in which the values of environment variables have taken the place of `${NAME}`.
 
-        The values are removed from errors and replies if they are keys.
+        The values are removed from errors and replies if they are keys: by their form, by their variable's name, or
+        because `path` leads to what carries credentials, such as the header Authorization.
 
         Raises:
             SetupError: a variable is not set, or its value cannot be sent.
         """
-        return expand(text, self.where(*path))
+        return expand(text, self.where(*path), path)
 
     def secret(self, variable: str, *path: str | int) -> str:
         """Return the key in an environment variable, which is removed from errors and replies.
@@ -94,7 +95,7 @@ class AgentFile(Generic[K_co]):
             SetupError: the variable is not set, or its value cannot be sent.
         """
         check_variable(variable, self.where(*path))
-        return secret(variable, self.where(*path))
+        return secret(variable, self.where(*path), credential=True)
 
     @staticmethod
     def of_spec(spec: str, keys: K) -> AgentFile[K]:

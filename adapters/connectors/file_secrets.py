@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from viva.cases.errors import Mistake
@@ -26,28 +26,57 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 """Names whose values are credentials, of headers and of keys."""
+_CARRIES = re.compile(r"auth(?!or(?!i[sz]))|key|token|secret|cookie|passw|credential", re.IGNORECASE)
+"""What the names of headers and of parameters in an address have in common whose values are credentials."""
+_PARAMETER = re.compile(r"[?&;]([^?&;=#]*)=$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^\s/?#@]*:[^\s/?#@]+@")
 SHORTEST = 8
 """Minimum length of a literal that is taken for a credential because of its name."""
 
 
-def expand(text: str, where: str) -> str:
+def expand(text: str, where: str, path: Sequence[str | int] = ()) -> str:
     """Return a text in which the values of environment variables have taken the place of `${NAME}`.
+
+    The values are removed from errors and replies if what holds them carries credentials, or if they may be keys.
+
+    Args:
+        text: The text.
+        where: Its place, for messages.
+        path: What leads to it in its file: the name of a header shows what its value is.
 
     Raises:
         SetupError: a variable is not set, or its value cannot be sent.
     """
+    carries = _SCHEME.match(text.lstrip()) is not None or _carries_credentials(path, text)
 
     def value(reference: re.Match[str]) -> str:
         check_variable(reference["name"], where)
-        return secret(reference["name"], where)
+        parameter = _PARAMETER.search(text[: reference.start()])
+        sent = carries or (parameter is not None and _CARRIES.search(parameter[1]) is not None)
+        return secret(reference["name"], where, credential=sent)
 
     return _REFERENCE.sub(value, text)
 
 
-def secret(variable: str, where: str) -> str:
+def _carries_credentials(path: Sequence[str | int], text: str) -> bool:
+    """Return whether what `path` leads to is a header, or a key, whose name says that its value is a credential."""
+    name = path[-1] if path else ""
+    if not isinstance(name, str):
+        return False
+    if "headers" in path[:-1]:
+        return _CARRIES.search(name) is not None
+    # Of more than the value of one variable, a part may be the path of a file that holds the key.
+    return _CREDENTIAL.fullmatch(name) is not None and _REFERENCE.fullmatch(text.strip()) is not None
+
+
+def secret(variable: str, where: str, *, credential: bool) -> str:
     """Return the value of an environment variable, and have it removed from errors and replies if it may be a key.
+
+    Args:
+        variable: The name of the variable.
+        where: Its place, for messages.
+        credential: Whether it is sent as a credential, and so is a key, whatever its name and its form are.
 
     Raises:
         SetupError: the variable is not set or empty, or its value cannot be sent.
@@ -57,8 +86,8 @@ def secret(variable: str, where: str) -> str:
         raise SetupError(f"{where}: the environment variable {variable} is not set. Set it: export {variable}=…")
     check_key(value, variable)
     # Whatever its name says, a value is removed that is a key by its form; a port or a host's name is neither.
-    if SECRET_NAMES.search(variable) or _is_random(value):
-        keep_secret(value)
+    if credential or SECRET_NAMES.search(variable) or _KNOWN_KEYS.search(value) or _is_random(value):
+        keep_secret(value, credential=credential)
     return value
 
 

@@ -10,7 +10,9 @@ import hashlib
 import io
 import itertools
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +53,7 @@ def parse_varied(texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
             raise SetupError(f"--vary {shown}: the quotes do not match ({error}).") from None
         if len(values) < 2:
             raise SetupError(f"--vary {shown}: at least two values are required, separated by commas.")
-        if twice := [value for number, value in enumerate(values) if value in values[:number]]:
+        if twice := [value for value, number in Counter(values).items() if number > 1]:
             raise SetupError(f"--vary {shown}: the value {one_line(twice[0], 60)!r} is given twice.")
         varied[name] = tuple(values)
     return varied
@@ -103,6 +105,11 @@ def varied_specs(specs: Sequence[str], varied: Mapping[str, Sequence[str]]) -> t
             chosen = dict(zip(varied, values, strict=True))
             found.append(str(VariedSpec(own.base, {**own.settings, **chosen})))
     return tuple(found)
+
+
+def number_of_specs(specs: Sequence[str], varied: Mapping[str, Sequence[str]]) -> int:
+    """Return how many SPECs `varied_specs` makes, without making them."""
+    return len(specs) * math.prod(map(len, varied.values()))
 
 
 def read_settings(varied: VariedSpec) -> dict[str, Any]:

@@ -83,8 +83,14 @@ def connector_meant(module: str, name: str) -> str:
 
 
 def is_agent_file(spec: str) -> bool:
-    """Return whether a SPEC that names no connector is the path of an agent file."""
+    """Return whether a SPEC without settings that names no connector is the path of an agent file."""
     return spec.endswith(FILE_ENDINGS)
+
+
+def agent_file_of(spec: str) -> str | None:
+    """Return the path of the agent file that a SPEC names, whatever settings follow it; None if it names none."""
+    base = split_settings(spec).base
+    return base if base.partition(":")[0] not in SCHEMES and is_agent_file(base) else None
 
 
 def agent_label(spec: str) -> str:

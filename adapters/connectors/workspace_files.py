@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -67,7 +68,8 @@ def read_text(workspace: Path, path: object, line: int | None = None, limit: int
         raise FileRefused(f"{path} is not UTF-8 text") from error
     if line is None and limit is None:
         return text
-    lines = text.splitlines(keepends=True)[max((line or 1) - 1, 0) :]
+    # Lines as editors and agents count them: a form feed or U+2028 ends none.
+    lines = io.StringIO(text, newline="\n").readlines()[max((line or 1) - 1, 0) :]
     return "".join(lines if limit is None else lines[: max(limit, 0)])
 
 

@@ -96,8 +96,10 @@ async def _servers_of(case: Case, log: EnvironmentLog) -> AsyncIterator[OfferedS
 
 
 async def _close(gateway: Gateway, running: _Running, folder: Path) -> None:
-    await gateway.call(running.stop())
-    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        await gateway.call(running.stop())
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 class _Running:

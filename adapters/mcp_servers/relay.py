@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from mcp.server.lowlevel import Server
 
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.mcp_servers.upstream import ServerEndedError, Upstream
+from viva.adapters.time_limits import time_limit
 from viva.records.copies import changed
 from viva.records.text import storable
 from viva.records.transcript import Step, StepKind
@@ -41,7 +41,7 @@ class Relay:
         """Pass on a request that changes nothing."""
         try:
             client = await self.upstream.client(touch=False)
-            async with asyncio.timeout(LIST_SECONDS):
+            async with time_limit(LIST_SECONDS):
                 return await work(client)
         except (ServerEndedError, TimeoutError) as error:
             raise MCPError(types.INTERNAL_ERROR, str(error) or "the server did not answer") from error
@@ -51,7 +51,8 @@ class Relay:
         step = Step("", tool=name, tool_input=arguments)
 
         async def call(client: Client) -> tuple[types.CallToolResult, dict[str, Any]]:
-            result = await client.session.call_tool(name, arguments, read_timeout_seconds=self._seconds)
+            async with time_limit(self._seconds):
+                result = await client.session.call_tool(name, arguments)
             words = result_words(result.content, result.structured_content)
             return result, {"error": words or "the tool failed"} if result.is_error else {"result": words}
 
@@ -65,7 +66,7 @@ class Relay:
         step = Step("", StepKind.ACTION, tool=what, tool_input=given)
 
         async def call(client: Client) -> tuple[T, dict[str, Any]]:
-            async with asyncio.timeout(self._seconds):
+            async with time_limit(self._seconds):
                 result: Any = await work(client)
             return result, {"result": result.model_dump_json(by_alias=True, exclude_none=True)}
 
@@ -75,11 +76,11 @@ class Relay:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
 
     async def _recorded(self, step: Step, call: Callable[[Client], Awaitable[tuple[T, dict[str, Any]]]]) -> T:
-        if self.over or not self._log.has_room:
+        number = None if self.over else self._log.begin(_stamped(step, self.upstream.server.name))
+        if number is None:
             self.refused += 1
             raise ServerEndedError(OVER if self.over else FULL)
         began = time.monotonic()
-        number = self._log.begin(_stamped(step, self.upstream.server.name))
         outcome: dict[str, Any] = {"error": "the agent gave up on the call before it returned"}
         try:
             result, outcome = await call(await self.upstream.client(touch=True))
@@ -88,12 +89,14 @@ class Relay:
             if error.code == types.CONNECTION_CLOSED:
                 self.upstream.note_end(f"a call of {step.tool!r}"[:200])
                 words = f"the MCP server {self.upstream.server.name!r} ended during the call"
-            elif error.code == types.REQUEST_TIMEOUT:
-                words = f"the call did not return within {self._seconds:g} s"
             outcome = {"error": storable(words)}
-            if error.code in (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT):
+            if error.code == types.CONNECTION_CLOSED:
                 raise ServerEndedError(words) from error
             raise
+        except TimeoutError as error:
+            words = f"the call did not return within {self._seconds:g} s"
+            outcome = {"error": words}
+            raise ServerEndedError(words) from error
         except Exception as error:
             outcome = {"error": storable(str(error) or type(error).__name__)}
             raise

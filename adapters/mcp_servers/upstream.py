@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viva.adapters.inside.keepers import SERVER, arguments_of
+from viva.adapters.time_limits import time_limit
 from viva.cases.data_files import data_tree
 from viva.cases.mcp_servers.server import McpServer
 from viva.errors import SetupError
@@ -51,6 +52,7 @@ class Upstream:
         self._case_folder, self._folder = case_folder, folder
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
+        self._copying: asyncio.Future[None] | None = None
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] | None = None
         self._starting = asyncio.Lock()
@@ -67,7 +69,9 @@ class Upstream:
         self._starts += 1
         place = self._folder / f"{self.server.name}-{self._starts}"
         try:
-            _copy(self.server, self._case_folder, place)
+            # On a thread, because the runs share this loop. `stop` waits for it: nothing is written after the end.
+            self._copying = asyncio.ensure_future(asyncio.to_thread(_copy, self.server, self._case_folder, place))
+            await asyncio.shield(self._copying)
         except OSError as error:
             raise SetupError(f"the files of the MCP server {self.server.name!r} cannot be copied: {error}") from error
         ready = self._ready = asyncio.get_running_loop().create_future()
@@ -75,7 +79,8 @@ class Upstream:
         self._stderr.clear()
         self._task = asyncio.create_task(self._live(place, ready, self._stop))
         try:
-            self._client = await asyncio.wait_for(asyncio.shield(ready), START_SECONDS)
+            async with time_limit(START_SECONDS):
+                self._client = await asyncio.shield(ready)
         except TimeoutError:
             await self.stop()
             raise SetupError(self._failed(f"did not answer within {START_SECONDS:g} s")) from None
@@ -109,6 +114,8 @@ class Upstream:
 
     async def stop(self) -> None:
         """End the server and all its descendants."""
+        if self._copying is not None:
+            await asyncio.wait((self._copying,))
         task, self._task, self._client = self._task, None, None
         if task is None:
             return

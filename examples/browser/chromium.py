@@ -4,6 +4,7 @@ but `chromium` and `chromedriver` (Debian: chromium-driver)."""
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import re
 import shutil
@@ -93,3 +94,5 @@ class Chromium:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise RuntimeError(json.loads(error.read())["value"]["message"].splitlines()[0]) from None
+        except http.client.HTTPException as error:
+            raise RuntimeError(f"chromedriver broke off its answer: {error!r}") from None

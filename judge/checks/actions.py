@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from viva.cases.checks.data import (
     ToolShareCheck,
 )
 from viva.cases.text import number_text
-from viva.judge.checks.conversation import CheckedConversation
+from viva.judge.checks.conversation import CheckedConversation, InspectedSteps
 from viva.judge.checks.found import MOST_EVIDENCE, CheckFound, unknown, within
 from viva.judge.checks.looked_at import Allowance, excerpt
 from viva.judge.checks.same import same_json
@@ -41,18 +42,39 @@ def check_action(
         return _limit(check, conversation, place)
     if conversation.unread:
         return unknown(conversation.unread)
-    made = _made(check, conversation, place)
+    steps = conversation.inspected(environment=check.environment)
+    made = steps.calls_in(place)
     if not allowance.spend(CALL_COST * len(made)):
         return unknown(f"{counted(len(made), 'step')}, more than are inspected")
     found = _KINDS[type(check)](check, conversation, place, made)
-    if conversation.steps_cut and (place is None or found.label is not Label.MISS):
-        return unknown(f"{found.got}; there are more steps than are inspected")
-    return found
+    if not steps.is_cut(place):
+        return found
+    label = _whatever_follows(check, conversation, place, found.number if steps.rest_only_adds else None)
+    return CheckFound(label, f"{found.got}; there are more steps than are inspected", found.evidence)
 
 
-def _made(check: ActionCheck, conversation: CheckedConversation, place: int | None) -> Sequence[StepDecision]:
-    made = conversation.calls_in(place)
-    return [each for each in made if each.step.from_environment] if getattr(check, "environment", False) else made
+def _whatever_follows(
+    check: ActionCheck, conversation: CheckedConversation, place: int | None, number: int | None
+) -> Label:
+    """Return what steps that are not inspected cannot change: that there are enough of something, or too many.
+
+    Args:
+        check: The check.
+        conversation: The conversation.
+        place: The place of the round; None for all.
+        number: How many of the inspected steps count; None if one that is left out may take the place of one of them.
+            Those that the environment recorded always count.
+    """
+    if isinstance(check, ToolCheck):
+        if number is None:
+            recorded = conversation.inspected(environment=True).calls_in(place)
+            number = sum(is_named(check.name, each.tool) and _fits(check, each) is True for each in recorded)
+        return within(number, math.inf, check.times.least, check.times.most)
+    if isinstance(check, StepsCheck):
+        if number is None:
+            number = _number_of_steps(check, conversation.inspected(environment=True), place)
+        return within(number, math.inf, check.allowed.least, check.allowed.most)
+    return Label.UNSURE
 
 
 def _tool(
@@ -68,9 +90,9 @@ def _tool(
     if maybe:
         got += "; the arguments of a call were not recorded"
     if sure or maybe or _is_complete(check, conversation):
-        return CheckFound(label, got, evidence)
+        return CheckFound(label, got, evidence, number=len(sure))
     # Nothing was recorded of an agent that may report nothing: no hit, and its opposite is none either.
-    return CheckFound(Label.UNSURE if label is Label.HIT else label, NO_STEPS, assumed=True)
+    return CheckFound(Label.UNSURE if label is Label.HIT else label, NO_STEPS, assumed=True, number=0)
 
 
 def _is_complete(check: ToolCheck | ToolOrderCheck | ToolShareCheck | StepsCheck, of: CheckedConversation) -> bool:
@@ -148,15 +170,15 @@ def _of_names(
 def _steps(
     check: StepsCheck, conversation: CheckedConversation, place: int | None, made: Sequence[StepDecision]
 ) -> CheckFound:
-    steps = conversation.steps_in(place)
-    count = sum(
-        (not check.kind or step.kind.value == check.kind) and (not check.environment or step.from_environment)
-        for step in steps
-    )
+    count = _number_of_steps(check, conversation.inspected(environment=check.environment), place)
     label = within(count, count, check.allowed.least, check.allowed.most)
     if not count and not _is_complete(check, conversation):
-        return CheckFound(Label.UNSURE if label is Label.HIT else label, NO_STEPS, assumed=True)
-    return CheckFound(label, counted(count, "step"))
+        return CheckFound(Label.UNSURE if label is Label.HIT else label, NO_STEPS, assumed=True, number=0)
+    return CheckFound(label, counted(count, "step"), number=count)
+
+
+def _number_of_steps(check: StepsCheck, steps: InspectedSteps, place: int | None) -> int:
+    return sum(not check.kind or step.kind.value == check.kind for step in steps.steps_in(place))
 
 
 def _calls_words(made: Sequence[StepDecision]) -> str:

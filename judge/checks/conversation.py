@@ -6,17 +6,77 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from viva.adapters.environment import MOST_STEPS as MOST_RECORDED
 from viva.journal.kept_files import read_sound
 from viva.judge.checks.looked_at import WrittenText
 from viva.judge.trajectory.decisions import StepDecision, calls, decisions
-from viva.records.trajectory import UNREAD, trajectory_steps
-from viva.records.transcript import LIVE, SERVERS, Round, Step, Transcript
+from viva.records.copies import changed
+from viva.records.trajectory import MARK, UNREAD, is_further_output, trajectory_steps
+from viva.records.transcript import ENVIRONMENT, LIVE, SERVERS, Round, Step, Transcript
 
 MOST_STEPS = 1_000
-"""Maximum number of steps of a conversation that checks inspect."""
+"""Maximum number of steps of a conversation that checks inspect, apart from those that the environment recorded."""
 
 MOST_OF_ALL = 1_000_000
 """Characters of all replies together; no check inspects half as many."""
+
+
+class InspectedSteps:
+    """The first steps of a conversation, as many as checks inspect."""
+
+    def __init__(self, rounds: Sequence[Round], most: int) -> None:
+        """Args:
+        rounds: The rounds in which the agent took part, with the steps in question.
+        most: Maximum number of steps that are inspected.
+        """
+        self._every = rounds
+        self._rounds: list[Round] = []
+        """Those that are inspected; the last one may be cut."""
+        self._cut_at: int | None = None
+        """The place of the first round of which not all steps are inspected."""
+        left = most
+        for place, each in enumerate(rounds):
+            if len(each.steps) > left:
+                self._cut_at = place
+                self._rounds.append(changed(each, steps=each.steps[:left]))
+                break
+            left -= len(each.steps)
+            self._rounds.append(each)
+
+    def is_cut(self, place: int | None) -> bool:
+        """Return whether steps are left out in the round at a place, or before it; anywhere if it is None."""
+        return self._cut_at is not None and (place is None or place >= self._cut_at)
+
+    @cached_property
+    def rest_only_adds(self) -> bool:
+        """Whether no step that is left out can change which of those that are inspected count."""
+        if self._cut_at is None:
+            return True
+        inspected = len(self._rounds[-1].steps)
+        for each in self._every[self._cut_at :]:
+            for step in each.steps[inspected:]:
+                if step.recorded_by == ENVIRONMENT or MARK in step.attributes:
+                    return False
+            inspected = 0
+        return True
+
+    @cached_property
+    def _calls(self) -> Mapping[int, Sequence[StepDecision]]:
+        found: dict[int, list[StepDecision]] = {}
+        for each in calls(decisions(Transcript(rounds=tuple(self._rounds)))):
+            found.setdefault(each.round, []).append(each)
+        return found
+
+    def calls_in(self, place: int | None) -> Sequence[StepDecision]:
+        """Return the calls of tools in the round at a place, or in all rounds."""
+        if place is None:
+            return [call for found in self._calls.values() for call in found]
+        return [call for each in self._rounds[place : place + 1] for call in self._calls.get(each.number, ())]
+
+    def steps_in(self, place: int | None) -> Sequence[Step]:
+        """Return the steps in the round at a place, or in all rounds; further output of a call is none of its own."""
+        rounds = self._rounds if place is None else self._rounds[place : place + 1]
+        return trajectory_steps([step for each in rounds for step in each.steps if not is_further_output(step)])
 
 
 class CheckedConversation:
@@ -86,41 +146,25 @@ class CheckedConversation:
         places = range(len(self.rounds) - 1, -1, -1)
         return next((place for place in places if self.reply(place) is not None), None)
 
-    @cached_property
-    def _first_steps(self) -> Transcript:
-        left, rounds = MOST_STEPS, []
-        for each in self.transcript.rounds:
-            rounds.append(each)
-            left -= len(each.steps)
-            if left < 0:
-                break
-        return Transcript(rounds=tuple(rounds), attributes=self.transcript.attributes)
+    def inspected(self, *, environment: bool) -> InspectedSteps:
+        """Return the steps that checks inspect: all, or apart from the others those that the environment recorded."""
+        return self._of_environment if environment else self._of_all
 
     @cached_property
+    def _of_all(self) -> InspectedSteps:
+        return InspectedSteps(self.rounds, MOST_STEPS)
+
+    @cached_property
+    def _of_environment(self) -> InspectedSteps:
+        # However many steps an agent reports, they hide none that the environment recorded.
+        recorded = (tuple(step for step in each.steps if step.from_environment) for each in self.rounds)
+        seen = [changed(each, steps=steps) for each, steps in zip(self.rounds, recorded, strict=True)]
+        return InspectedSteps(seen, MOST_RECORDED)
+
+    @property
     def steps_cut(self) -> bool:
         """Whether there are more steps than checks inspect."""
-        return sum(len(each.steps) for each in self.transcript.rounds) > MOST_STEPS
-
-    @cached_property
-    def _calls(self) -> Mapping[int, Sequence[StepDecision]]:
-        found: dict[int, list[StepDecision]] = {}
-        for each in calls(decisions(self._first_steps)[:MOST_STEPS]):
-            found.setdefault(each.round, []).append(each)
-        return found
-
-    def calls_in(self, place: int | None) -> Sequence[StepDecision]:
-        """Return the calls of tools in the round at a place, or in all rounds."""
-        if place is None:
-            return [call for found in self._calls.values() for call in found]
-        return self._calls.get(self.rounds[place].number, ())
-
-    def steps_in(self, place: int | None) -> Sequence[Step]:
-        """Return the steps in the round at a place, or in all rounds."""
-        if place is None:
-            steps = [step for each in self._first_steps.rounds for step in each.steps]
-        else:
-            steps = list(self.rounds[place].steps)
-        return trajectory_steps(steps[:MOST_STEPS])
+        return self._of_all.is_cut(None)
 
     @cached_property
     def _servers(self) -> Mapping[str, Sequence[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from codecs import getincrementaldecoder
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +47,9 @@ def read_named(workspace: Path, path: str) -> NamedFile:
             os.close(opened)
     whole = len(content) <= MOST_READ
     words = f"a file of {in_words(max(size, len(content)))}"
-    # Half a character at the end of what was read is not the fault of the agent's.
-    text = content[:MOST_READ].decode("utf-8", "replace" if whole else "ignore")
+    # Half a character at the end of what was read is left out: it is not the agent's fault. Nothing else is, so that
+    # words are not found where the whole file has none.
+    text = getincrementaldecoder("utf-8")("replace").decode(content[:MOST_READ], final=whole)
     return NamedFile(words, WrittenText(text, whole))
 
 

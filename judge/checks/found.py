@@ -18,6 +18,8 @@ class CheckFound:
     evidence: tuple[Evidence, ...] = ()
     assumed: bool = False
     """Of a miss: whether it rests on nothing having been recorded, so that its opposite is no hit."""
+    number: int | None = None
+    """How many calls or steps count, of a check that counts them."""
 
 
 def unknown(why: str) -> CheckFound:
@@ -25,7 +27,7 @@ def unknown(why: str) -> CheckFound:
     return CheckFound(Label.UNSURE, why)
 
 
-def within(least: int, most: int, allowed_least: float | None, allowed_most: float | None) -> Label:
+def within(least: int, most: float, allowed_least: float | None, allowed_most: float | None) -> Label:
     """Return whether a count, of which only the bounds are known, is in a range."""
     low = 0 if allowed_least is None else allowed_least
     high = float("inf") if allowed_most is None else allowed_most

@@ -24,6 +24,8 @@ MOST_BROKEN = 100
 """Maximum number of brackets in one text that begin no JSON."""
 MOST_LEVELS = 60
 """Maximum depth of JSON."""
+LONGEST_TOKEN = 16
+"""What is broken at most so many characters before a cut may be whole without it: an escape of two parts has twelve."""
 _FENCED = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)\n?[ \t]*```", re.S)
 _BEGINS = re.compile(r'[{\[](?=\s*["{}\[\]\-0-9tfn])')
 _MAY_BE_INFINITE = re.compile(r"[eE]\+?\d{3}|\d{300}")
@@ -39,7 +41,7 @@ def check_json(check: JsonCheck, given: WrittenText, allowance: Allowance) -> Fo
     shown, whole = allowance.look(given, _PARSED)
     fault, got = "", f"no JSON: {quoted(shown)}"
     try:
-        values = _values_inside(shown) if check.inside else _whole_value(shown)
+        values = _values_inside(shown, whole=whole) if check.inside else _whole_value(shown)
         for value in values:
             fault = value_fault(check, value)
             if not fault:
@@ -118,8 +120,14 @@ def _whole_value(text: str) -> Iterator[Any]:
         return
 
 
-def _values_inside(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON values in a text with words around them: objects and lists."""
+def _values_inside(text: str, *, whole: bool) -> Iterator[Any]:
+    """Yield the outermost JSON values in a text with words around them: objects and lists.
+
+    Args:
+        text: The text.
+        whole: Whether it ends here; if not, a value that its end may have cut off ends the search: what is inside of it
+            is not an outermost value.
+    """
     if text.count("[") + text.count("{") > MOST_LEVELS and _levels(text) > MOST_LEVELS:
         raise JsonTooMuch(f"with brackets more than {MOST_LEVELS} levels deep")
     decoder = json.JSONDecoder(parse_constant=_no_constant, parse_float=_reader_of_numbers(text))
@@ -131,11 +139,22 @@ def _values_inside(text: str) -> Iterator[Any]:
             value, position = decoder.raw_decode(text, begins.start())
         except JsonTooMuch:
             raise
-        except ValueError:
+        except ValueError as error:
+            if not whole and _may_go_on(error, text):
+                return
             broken, position = broken + 1, begins.start() + 1
             continue
         found += 1
         yield value
+
+
+def _may_go_on(error: ValueError, text: str) -> bool:
+    """Return whether JSON may be broken only because its text is cut off."""
+    if isinstance(error, _NoConstant):
+        return False
+    if not isinstance(error, json.JSONDecodeError):
+        return True
+    return error.msg.startswith("Unterminated string") or error.pos > len(text) - LONGEST_TOKEN
 
 
 def _levels(text: str) -> int:

@@ -20,6 +20,8 @@ _TOKEN = re.compile(rf"\d[\d.,{_SPACES}]*(?:[eE][-+]?\d{{1,3}}(?!\w))?")
 _PLAIN = re.compile(r"(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(rf"\d{{1,3}}(?:(?P<sep>[.,{_SPACES}])\d{{3}})(?:(?P=sep)\d{{3}})*(?P<rest>(?!(?P=sep))[.,]\d+)?")
 _LIST = re.compile(r"\d+(?:,\d+)+")
+_GOES_ON = re.compile(rf"[\w.,{_SPACES}{re.escape(_SIGNS)}]*")
+"""What may be in a word or a number, read backwards from where a text was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,12 @@ def numbers_in(text: str) -> Iterator[FoundNumber]:
             words, start = f"{before}{words}", start - 1
         if values := _values(words):
             yield FoundNumber(start, start + len(words), values)
+
+
+def without_last_word(text: str) -> str:
+    """Return a text without the word or number at its end, with which what follows the text might go on."""
+    found = _GOES_ON.match(text[::-1])
+    return text if found is None else text[: len(text) - found.end()]
 
 
 def _is_of_word(text: str, place: int) -> bool:

@@ -23,7 +23,7 @@ from viva.cases.checks.patterns import compiled, looked_at
 from viva.judge.checks.distance import edit_distance
 from viva.judge.checks.json_values import check_json
 from viva.judge.checks.looked_at import SHOWN, Allowance, FoundInText, WrittenText, decided, excerpt, quoted
-from viva.judge.checks.numbers import MOST_NUMBERS, FoundNumber, numbers_in
+from viva.judge.checks.numbers import MOST_NUMBERS, FoundNumber, numbers_in, without_last_word
 from viva.records.text import counted
 from viva.records.verdict import Label
 
@@ -32,7 +32,7 @@ SIMILAR_LOOKED_AT = 2_000
 _FIND, _NUMBERS, _SPLIT, _DISTANCE = 0.2, 8.0, 1.0, 20.0
 """What a character counts by what is done with it."""
 _ROUNDING = 1e-9
-_DEPENDS_ON_THE_END = re.compile(r"[$]|\\[zbB]")
+_DEPENDS_ON_THE_END = re.compile(r"[$]|\\[zbB<>]")
 
 
 def check_text(check: TextCheck, given: WrittenText, allowance: Allowance) -> FoundInText:
@@ -83,9 +83,11 @@ def _edge(check: EdgeCheck, given: WrittenText, allowance: Allowance) -> FoundIn
     part = _prepared(part, check.ignore_case)
     wanted = tuple(_prepared(each, check.ignore_case) for each in check.texts)
     fulfilled = part.startswith(wanted) if at_start else part.endswith(wanted)
+    # A beginning that a wanted text could go on from decides nothing: the cut may be inside of a word.
+    final = at_start and (fulfilled or not any(each.startswith(part) for each in wanted))
     quote = text[:SHOWN] if at_start else text[-SHOWN:]
     got = quoted(text) if at_start or len(text) <= SHOWN else f"'…{text[-SHOWN:]}'"
-    return FoundInText(decided(fulfilled, whole=whole, final=at_start and bool(text)), got, quote if fulfilled else "")
+    return FoundInText(decided(fulfilled, whole=whole, final=final), got, quote if fulfilled else "")
 
 
 def _pattern(check: PatternCheck, given: WrittenText, allowance: Allowance) -> FoundInText:
@@ -102,7 +104,9 @@ def _pattern(check: PatternCheck, given: WrittenText, allowance: Allowance) -> F
 
 def _number(check: NumberCheck, given: WrittenText, allowance: Allowance) -> FoundInText:
     shown, whole = allowance.look(given, _NUMBERS)
-    found = list(islice(numbers_in(shown), MOST_NUMBERS + 1))
+    # The rest of the text may go on with the number at its end.
+    sure = shown if whole else without_last_word(shown)
+    found = list(islice(numbers_in(sure), MOST_NUMBERS + 1))
     whole = whole and len(found) <= MOST_NUMBERS
     fitting = [each for each in found[:MOST_NUMBERS] if any(_allows(check.allowed, value) for value in each.values)]
     every = len(fitting) == len(found[:MOST_NUMBERS])
@@ -148,7 +152,7 @@ def _similar(check: SimilarCheck, given: WrittenText, allowance: Allowance) -> F
     longest = max(len(one), len(other), 1)
     if not whole:
         # At least as many characters are missing from the wanted text as the reply is longer.
-        too_far = _too_far(check, _least_length(given.text) - len(one), len(given.text))
+        too_far = _too_far(check, _least_length(given.text) - len(one), max(len(given.text), 1))
         return FoundInText(Label.MISS if too_far else Label.UNSURE, quoted(shown))
     distance = edit_distance(one, other)
     label = Label.MISS if _too_far(check, distance, longest) else Label.HIT

@@ -13,12 +13,12 @@ from pydantic import Field as Described
 
 from viva.judge.answers import Form, Unusable, with_list
 from viva.judge.decisive.accuracy import accuracy_words, newest_accuracy, store_beside
-from viva.judge.decisive.acts import Act, acts_of, acts_text, agents_of
+from viva.judge.decisive.acts import NAME_SHOWN, Act, act_turns, acts_of, agents_of
 from viva.judge.trajectory.asking import Field, Question, Ruling
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
 from viva.judge.trajectory.views import instructions_field, queries_field
+from viva.judge.turns import TRANSCRIPT_SHOWN, ShownTurns
 from viva.records.evaluator import Context
-from viva.records.fault import Fault
 from viva.records.text import one_line
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
@@ -60,6 +60,16 @@ class ActsQuestion(Question):
 
     acts: tuple[Act, ...] = ()
 
+    def check(self, labels: Mapping[str, str]) -> None:
+        """Check that there is the step that an answer names.
+
+        Raises:
+            Unusable: there is not.
+        """
+        number = _NUMBER.fullmatch(labels["step"].strip().lower())
+        if number is not None and int(number[1]) > len(self.acts):
+            raise Unusable(f"it names step {number[1]}, but the run has {len(self.acts)}")
+
 
 class DecisiveStep(ModelEvaluator):
     """Which step decided that the run failed? One verdict about this step, without a score."""
@@ -98,12 +108,12 @@ class DecisiveStep(ModelEvaluator):
             return
         asked = [replace(each, name="Task") for each in queries_field(transcript)]
         if not asked and context.task:
-            asked = [Field("Task", context.task)]
+            asked = [Field("Task", context.task, given=context.task)]
         fields = (
             *asked,
             *instructions_field(transcript),
-            Field("Agents", "\n".join(one_line(name, 200) for name in agents_of(acts))),
-            Field("Steps", acts_text(acts, marker), acts[0].id),
+            Field("Agents", "\n".join(one_line(name, NAME_SHOWN) for name in agents_of(acts))),
+            Field("Steps", ShownTurns(act_turns(acts, marker), TRANSCRIPT_SHOWN), acts[0].id),
         )
         yield ActsQuestion(context.subject, fields, sources=_sources(acts), acts=acts)
 
@@ -117,12 +127,7 @@ class DecisiveStep(ModelEvaluator):
             about = replace(question, statement="the step that decided")
             yield replace(ruling, labels={"step": label}).verdict(about, evaluator, "step", {}, by, evaluator)
             return
-        found = next((act for act in acts if act.number == int(number[1])), None)
-        if found is None:
-            words = f"the judge named step {number[1]}, but the run has {len(acts)}: {ruling.reason}"
-            lost = replace(ruling, labels={}, reason=words, fault=Fault.JUDGE)
-            yield lost.verdict(question, evaluator, "step", {}, by, evaluator)
-            return
+        found = acts[int(number[1]) - 1]
         about = replace(question, subject=found.id, statement=f"step {found.number} by {one_line(found.agent, 100)}")
         yield replace(ruling, labels={"step": DECISIVE}).verdict(about, evaluator, "step", {}, by, evaluator)
 

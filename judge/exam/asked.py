@@ -21,8 +21,8 @@ SAID_AGAIN = 0.8
 
 def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
     """Return a finding if the request of the task never came up."""
-    if talk.transcript.failed and len(talk.messages) < FEWEST_MESSAGES:
-        return []  # the agent ended the exam before it could be set
+    if ended_at_once(talk):
+        return []
     if not talk.messages or not paper.size:
         return []  # a task without any content cannot be recognised
     stems, specifics = joined(message.words for message in talk.messages)
@@ -42,6 +42,11 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
         else "the examiner's messages contain none of the task's words, names, numbers and files"
     )
     return [Finding(ExamFault.NEVER_ASKED, first.round, shown, reason)]
+
+
+def ended_at_once(talk: Talk) -> bool:
+    """Return whether the agent ended the exam, by failing or by what it said, before the task could be set."""
+    return (talk.transcript.failed or talk.ended_by_agent) and len(talk.messages) < FEWEST_MESSAGES
 
 
 def _needed(size: int) -> int:
@@ -68,10 +73,15 @@ def stopped_early(talk: Talk, paper: Paper) -> list[Finding]:
     missing = left or _hardly_begun(talk, paper)
     if not missing:
         return []
+    mild = not left or may_stop(talk, paper)
+    return [Finding(ExamFault.STOPPED_EARLY, last.round, last.text[:200].strip(), missing, mild=mild)]
+
+
+def may_stop(talk: Talk, paper: Paper) -> bool:
+    """Return whether an examiner may end the exam before its end, by what it was told or by what the agent did."""
     # An exam may end when two steps have failed, each of which shows in a request that was made again. And no agent may
     # make an exam unfair by refusing, asking back or repeating itself until a user who is meant to give up does so.
-    excused = paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles or not left
-    return [Finding(ExamFault.STOPPED_EARLY, last.round, last.text[:200].strip(), missing, mild=excused)]
+    return paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles
 
 
 def _missing_steps(talk: Talk, paper: Paper) -> str:

@@ -67,7 +67,7 @@ class ExamEvaluator:
             return insight_of_findings(context.subject, findings, seconds=time.monotonic() - began)
         from viva.judge.exam.review import review_exam
 
-        review = await review_exam(self._model, context, task, transcript, findings)
+        review = await review_exam(self._model, context, task, transcript, paper, findings)
         return insight_of_findings(context.subject, review.findings, review, seconds=time.monotonic() - began)
 
     def _paper(self, context: Context) -> Paper:

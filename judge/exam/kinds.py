@@ -45,6 +45,8 @@ class ExamFault(StrEnum):
 
 SERIOUS = frozenset({ExamFault.NEVER_ASKED, ExamFault.LEAK, ExamFault.ROLE_FLIP, ExamFault.STOPPED_EARLY})
 """The kinds that make an exam unfair, because they change what the agent could earn. The others are only noted."""
+OF_THE_EXAM = frozenset({ExamFault.NEVER_ASKED, ExamFault.STOPPED_EARLY})
+"""The kinds of which an exam has one at most, whichever message shows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,16 @@ class Talk:
 
     @property
     def by_choice(self) -> bool:
-        """Return whether the examiner ended the conversation, as far as is known."""
-        # With a detail, Viva ended it, because the agent repeated itself.
+        """Return whether the examiner ended the conversation, as far as is known.
+
+        A recording with a detail but without a reason to stop ended as the agent says, such as with a failed step.
+        """
         return self.transcript.stop in (None, StopReason.FINISHED) and not self.transcript.stop_detail
+
+    @property
+    def ended_by_agent(self) -> bool:
+        """Return whether Viva ended the conversation for what the agent said, such as the same again and again."""
+        return self.transcript.stop is StopReason.FINISHED and bool(self.transcript.stop_detail)
 
     @property
     def goes_in_circles(self) -> bool:

@@ -1,4 +1,4 @@
-"""Has a model review an exam: one question, an answer that is checked, and what follows from both code and model."""
+"""Has a model review an exam: one question, and an answer that is checked; `merging` adds it to what code found."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from pathlib import Path
 from viva.cases.case import check_text
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exam.answer import FORM, ReviewAnswer
-from viva.judge.exam.kinds import ExamFault, Finding
+from viva.judge.exam.kinds import Finding
+from viva.judge.exam.merging import merge
+from viva.judge.exam.messages import talk_of
+from viva.judge.exam.paper import Paper
 from viva.judge.exchange.log import Topic
 from viva.judge.quotes import Text
+from viva.judge.refusals import is_content_refused
 from viva.judge.steps import new_marker, readings
+from viva.judge.turns import FOR_A_REVIEW, LESS_FOR_A_REVIEW
 from viva.judge.view import ShownTranscript, show, show_fields
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
@@ -24,9 +29,8 @@ from viva.records.transcript import NO_USAGE, StopReason, Transcript, Usage
 PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT, QUESTION_PROMPT = PROMPTS / "reviewer.md", PROMPTS / "exam.md"
 MOST_NOTICED = 10
-CONTRADICTED = "code found never_asked, and the reviewer takes these words for the request: {}"
-"""A model's word alone does not undo it: a weak reviewer takes any greeting for the request."""
-NOT_CONFIRMED = "code found {} in round {}, and the reviewer did not confirm it: it is only noted"
+SHORTENED = "the reviewer was shown less of what the agent said and did, because its provider refuses more"
+REFUSED = "the reviewer's provider refuses the exam, also with less of what the agent said and did"
 _ENDS = {
     None: "the recording ends here",
     StopReason.FINISHED: "the examiner ended it",
@@ -57,54 +61,85 @@ def prompt_hashes() -> dict[str, str]:
 
 
 async def review_exam(
-    model: Model, context: Context, task: str, transcript: Transcript, findings: Sequence[Finding]
+    model: Model, context: Context, task: str, transcript: Transcript, paper: Paper, findings: Sequence[Finding]
 ) -> Review:
     """Ask a model about the examiner's conduct.
 
-    An answer that stays unusable, or a provider that fails, leaves the exam unreviewed: the findings of code stand.
+    If its provider refuses what the agent said and did, it is asked with less of that. An answer that stays unusable,
+    or a provider that fails, leaves the exam unreviewed: the findings of code stand.
 
     Args:
         model: The reviewer.
         context: The case, if there is one, and whom the examiner played.
         task: The task description.
         transcript: The conversation.
+        paper: What the exam was about, by which a finding of the reviewer is excused as one of code is.
         findings: What code has found.
 
     Raises:
         SharedSetupError: the model cannot be used at all.
     """
     metered, marker = MeteredModel(model), new_marker()
-    shown = show(transcript, marker)
-    paper = show_fields(dict(_paper(context, task)), marker)
-    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), shown.text, Topic(context.subject))
-    question = _question(paper, shown, transcript, findings, conversation.mark)
-    said = {each.number: readings(each.examiner) for each in transcript.rounds if each.examiner}
-
-    def accept(answer: ReviewAnswer, last: bool) -> ReviewAnswer:
-        return _with_places(answer, said)
-
-    found = await conversation.ask_until_usable(question, accept)
+    told = show_fields(dict(_paper(context, task)), marker)
+    reviewer = _Reviewer(metered, Topic(context.subject), told, transcript, findings)
+    found, notes = await reviewer.review()
     if isinstance(found, NoAnswer):
         return Review(tuple(findings), metered.name, metered.usage, unusable=storable(one_line(found.reason, 500)))
-    return _merged(found, findings, metered)
+    merged, more = merge(found, findings, metered.name, talk_of(transcript), paper)
+    return Review(merged, metered.name, metered.usage, notes=(*notes, *more))
 
 
-def _question(
-    paper: ShownTranscript, shown: ShownTranscript, transcript: Transcript, findings: Sequence[Finding], mark: str
-) -> str:
+@dataclass(frozen=True, slots=True)
+class _Reviewer:
+    """Asks a model about one exam."""
+
+    model: Model
+    topic: Topic
+    told: ShownTranscript
+    """What the examiner was told, and what only the judge knows."""
+    transcript: Transcript
+    findings: Sequence[Finding]
+
+    async def review(self) -> tuple[ReviewAnswer | NoAnswer, tuple[str, ...]]:
+        """Ask, and ask again with less of the agent's as long as the provider refuses that; return notes beside it.
+
+        The examiner's messages stay as they are: they are what is judged, and no agent may hide one.
+        """
+        whole = show(self.transcript, self.told.marker, FOR_A_REVIEW)
+        found = await self._ask(whole)
+        shown = whole
+        for detail in LESS_FOR_A_REVIEW:
+            less = show(self.transcript, self.told.marker, detail)
+            if is_content_refused(found) and less.text != shown.text:
+                shown = less
+                found = await self._ask(shown)
+        if is_content_refused(found):
+            return replace(found, reason=f"{REFUSED} ({found.reason})"), ()
+        return found, () if shown is whole else (SHORTENED,)
+
+    def _accepted(self, answer: ReviewAnswer, last: bool) -> ReviewAnswer:
+        said = {each.number: readings(each.examiner) for each in self.transcript.rounds if each.examiner}
+        return _with_places(answer, said)
+
+    async def _ask(self, shown: ShownTranscript) -> ReviewAnswer | NoAnswer:
+        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), shown.text, self.topic)
+        question = render(
+            QUESTION_PROMPT,
+            marker=shown.marker,
+            paper=self.told.text,
+            transcript=shown.text,
+            end=_ENDS.get(self.transcript.stop, "it was broken off"),
+            noticed=_noticed(self.findings),
+            mark=conversation.mark,
+        )
+        return await conversation.ask_until_usable(question, self._accepted)
+
+
+def _noticed(findings: Sequence[Finding]) -> str:
     noticed = [f"{each.kind.value} in round {each.round}: {each.reason}" for each in findings[:MOST_NOTICED]]
     # The reasons may quote anybody, so they are shown like data.
     words = "\nSimple checks noticed this, which you decide for yourself:\n" if noticed else ""
-    listed = "".join(f"    {one_line(each, 300)}\n" for each in noticed)
-    return render(
-        QUESTION_PROMPT,
-        marker=shown.marker,
-        paper=paper.text,
-        transcript=shown.text,
-        end=_ENDS.get(transcript.stop, "it was broken off"),
-        noticed=f"{words}{listed}",
-        mark=mark,
-    )
+    return words + "".join(f"    {one_line(each, 300)}\n" for each in noticed)
 
 
 def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
@@ -171,27 +206,3 @@ def _with_places(answer: ReviewAnswer, said: dict[int, tuple[Text, ...]]) -> Rev
 def _place(wanted: int, quote: str, said: dict[int, tuple[Text, ...]]) -> int | None:
     ordered = sorted(said, key=lambda number: (number != wanted, number))
     return next((number for number in ordered if any(text.find(quote) for text in said[number])), None)
-
-
-def _merged(answer: ReviewAnswer, findings: Sequence[Finding], model: MeteredModel) -> Review:
-    """Return what code and model found together; each fault of a message once."""
-    notes: list[str] = []
-    kept = list(findings)
-    if answer.asked == "yes" and any(each.kind is ExamFault.NEVER_ASKED for each in kept):
-        notes.append(CONTRADICTED.format(one_line(answer.request[0].quote, 200)))
-    named = {(fault.kind, fault.round) for fault in answer.faults}
-    for index, each in enumerate(kept):
-        if each.unfair and each.kind is not ExamFault.NEVER_ASKED and (each.kind, each.round) not in named:
-            # Rules are easily mistaken here, and what was said may be what the agent had asked for.
-            kept[index] = replace(each, mild=True)
-            notes.append(NOT_CONFIRMED.format(each.kind.value, each.round))
-    known = {(each.kind, each.round) for each in kept}
-    known |= {(each.kind, 0) for each in kept if each.kind is ExamFault.NEVER_ASKED}
-    for fault in answer.faults:
-        # An exam that was never asked is one fault, whichever message shows it.
-        number = 0 if fault.kind is ExamFault.NEVER_ASKED else fault.round
-        if (fault.kind, number) in known:
-            continue
-        known.add((fault.kind, number))
-        kept.append(Finding(fault.kind, fault.round, fault.quote.strip(), fault.reason.strip(), by=model.name))
-    return Review(tuple(kept), model.name, model.usage, notes=tuple(notes))

@@ -6,7 +6,7 @@ from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk, sentence_with
 from viva.judge.exam.paper import Paper
 from viva.judge.exam.secrets import FEWEST_WORDS
-from viva.judge.exam.words import Words, is_small, spelling
+from viva.judge.exam.words import Words, is_small, spelling, words_of
 
 PHRASE_SHARE = 0.6
 """Minimum share of the words that only a scoring point has in a message that is a leak."""
@@ -58,11 +58,42 @@ def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, ...]:
             return (stem,)
     for point in secrets.points:
         shared = message.words.stems & point
-        if len(shared) >= FEWEST_WORDS and len(shared) >= PHRASE_SHARE * len(point):
-            new = [stem for stem in shared if not talk.said_before(message.round, stem)]
+        if _is_much_of(point, shared):
+            new = _new(shared, message.round, talk)
             if len(new) >= FEWEST_WORDS:
                 return tuple(sorted(new, key=lambda stem: (message.text.casefold().find(stem), stem))[:MOST_SHOWN])
     return ()
+
+
+def gave_before(talk: Talk, paper: Paper, round_: int, quote: str) -> bool:
+    """Return whether the agent had said all that a quote has of what is only in the scoring points.
+
+    Args:
+        talk: The conversation.
+        paper: What the exam was about.
+        round_: The number of the round with the quote.
+        quote: Words of the examiner. If code recognises nothing of the scoring points in them, the result is False.
+    """
+    secrets, words = paper.secrets, words_of(quote)
+    lower = " ".join(quote.casefold().split())
+    specifics = words.specifics & secrets.specifics
+    said = {each for each in secrets.phrases if each in lower} | (words.stems & secrets.names)
+    points = [shared for point in secrets.points if _is_much_of(point, shared := words.stems & point)]
+    return (
+        bool(specifics or said or points)
+        and all(talk.gave_before(round_, each) for each in specifics)
+        and all(talk.said_before(round_, each) for each in said)
+        and all(len(_new(shared, round_, talk)) < FEWEST_WORDS for shared in points)
+    )
+
+
+def _is_much_of(point: frozenset[str], shared: frozenset[str]) -> bool:
+    """Return whether the stems that a text shares with a scoring point are enough to tell it."""
+    return len(shared) >= FEWEST_WORDS and len(shared) >= PHRASE_SHARE * len(point)
+
+
+def _new(stems: frozenset[str], round_: int, talk: Talk) -> list[str]:
+    return [stem for stem in stems if not talk.said_before(round_, stem)]
 
 
 def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:

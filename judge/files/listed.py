@@ -118,3 +118,7 @@ class ShownFiles:
         files of which it is not known whether the agent was given them, do not count.
         """
         return any(each.shows_of_the_agent(quote) for each in self.listed)
+
+
+NO_FILES = ShownFiles("(The agent's files are not available.)", (), (), available=False)
+"""What a judge is shown if there is nothing to look at."""

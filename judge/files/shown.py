@@ -9,7 +9,7 @@ from pathlib import Path
 
 from viva.cases import Case
 from viva.judge.files.given import GivenFile, given_files
-from viva.judge.files.listed import OF_THE_AGENT, ListedFile, ShownFiles
+from viva.judge.files.listed import NO_FILES, OF_THE_AGENT, ListedFile, ShownFiles
 from viva.judge.files.named import NamedFiles, Rank
 from viva.judge.files.pictures import LARGEST_PICTURE, MOST_PICTURES, fit, is_picture
 from viva.judge.files.produced import WordsGiven
@@ -44,7 +44,7 @@ def show_files(workspace: Path | None, case: Case, journal: Path | None, marker:
         pictures: Whether the model sees pictures.
     """
     if workspace is None:
-        return ShownFiles("(The agent's files are not available.)", (), (), available=False)
+        return NO_FILES
     given = given_files(case, journal)
     named = NamedFiles(case)
     changes = compare(workspace, given, named.paths)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from viva.records.eval_run_record import EvalRunRecord
-from viva.records.transcript import Metrics
+from viva.records.transcript import MOST_TOKENS, Metrics
 
 EFFICIENCY, TOOL_ECONOMY, RELIABILITY = "efficiency", "tool_economy", "reliability"
 FAILED_SHARE = 0.5
@@ -36,7 +36,8 @@ def figures_of(metrics: Metrics, success: bool | None) -> OperationalFigures:
     return OperationalFigures(
         tokens=float(usage.tokens) if usage.tokens and usage.reported else None,
         tool_rate=metrics.tool_success_rate,
-        failures=float(sum(metrics.aborts.values()) + sum(metrics.model_failures.values())),
+        # Of a stranger's journal, they may have hundreds of digits, which no float has.
+        failures=float(max(0, min(sum((*metrics.aborts.values(), *metrics.model_failures.values())), MOST_TOKENS))),
         success=success,
     )
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from viva.judge import answers
 from viva.judge.answers import Form, Unusable, conclusion_pattern, with_list, without_quotes
+from viva.judge.copies import Said
 
 
 class Quote(BaseModel):
@@ -72,6 +73,6 @@ def _agree(answer: PointAnswer) -> None:
 FORM: Form[PointAnswer] = Form(PointAnswer, ("verdict",), _beside, _agree)
 
 
-def parse_answer(text: str, said: answers.Said | None = None) -> PointAnswer:
+def parse_answer(text: str, said: Said | None = None) -> PointAnswer:
     """Return the answer in a model's text; see `viva.judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from viva.cases import Case, ScoringPoint
 from viva.cases.points.reader import FILES
-from viva.judge.answers import PLANTED
 from viva.judge.asking import Conversation, NoAnswer
+from viva.judge.copies import PLANTED
 from viva.judge.exchange.log import Topic
 from viva.judge.files.listed import ShownFiles
 from viva.judge.files.shown import show_files
-from viva.judge.scoring_points.answer import FORM
+from viva.judge.refusals import attributed, is_content_refused, is_for_less
+from viva.judge.scoring_points.answer import FORM, PointAnswer
 from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.steps import is_recorded, offered_tools
+from viva.judge.turns import LESS_WITHOUT_STEPS, Detail
 from viva.judge.view import GIVEN, ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
-from viva.models.retry import status_of
 from viva.records.evaluator import Context
 from viva.records.text import storable
 from viva.records.transcript import Transcript
@@ -38,6 +41,7 @@ The system prompt, which all runs share, is about as long by itself, so only wha
 """
 BYTES_PER_TOKEN = 4
 """Roughly so many bytes of UTF-8 are one token; tokenizers differ, and need files of their own."""
+T = TypeVar("T")
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -103,21 +107,27 @@ class ModelJudge:
         if point.round is not None and all(each.number != point.round for each in self._grounds.transcript.rounds):
             reason = f"round {point.round} did not take place"
             return point_verdict(self._subject, point, Label.UNSURE, reason, by=self.model.name)
-        found: Grounded | NoAnswer | None = None
-        for grounds in self._grounds.in_fewer_words():
-            found = await self._ask(point, vote, grounds)
-            if not (isinstance(found, NoAnswer) and _is_refused(found.error)):
-                break
-            # What an agent left must not make its run one that no judge accepts.
-        assert found is not None
+        shown, found = await self._until_accepted(point, vote)
+
+        async def again() -> Grounded | NoAnswer:
+            nonlocal shown
+            shown, found = await self._until_accepted(point, vote, is_for_less)
+            return found
+
+        without_agent = partial(self._ask_without_agent, point, vote)
+        found = await attributed(found, without_agent, again, LESS_WITHOUT_STEPS[-1])
         if isinstance(found, NoAnswer):
+            if found.flag:
+                return point_verdict(
+                    self._subject, point, Label.UNSURE, found.reason, by=self.model.name, flags=(found.flag,)
+                )
             if found.planted:
                 return point_verdict(
                     self._subject, point, Label.MISS, found.reason, by=self.model.name, flags=(PLANTED,)
                 )
             return point_verdict(self._subject, point, Label.ERROR, found.reason, by=self.model.name, fault=found.fault)
         reason = storable(found.answer.reason.strip())
-        flags = (*(("transcript-cut",) if self._shown.cut else ()), *found.flags)
+        flags = (*(("transcript-cut",) if shown.cut else ()), *found.flags)
         return point_verdict(
             self._subject,
             point,
@@ -128,17 +138,60 @@ class ModelJudge:
             flags=flags,
         )
 
-    async def _ask(self, point: ScoringPoint, vote: int, grounds: Grounds) -> Grounded | NoAnswer:
+    async def _until_accepted(
+        self, point: ScoringPoint, vote: int, fails: Callable[[object], bool] = is_content_refused
+    ) -> tuple[ShownTranscript, Grounded | NoAnswer]:
+        """Ask, and ask again with less of what the agent said, did and left as long as the provider refuses that, or
+        the judge `fails` in another way.
+
+        What an agent leaves and says must not make its run one that no judge accepts.
+        """
+        shown = self._shown
+        found: Grounded | NoAnswer | None = None
+        for shown, grounds in self._in_fewer_words():
+            found = await self._ask(point, vote, shown, grounds, partial(grounds.check, point))
+            if not fails(found):
+                break
+        assert found is not None
+        return shown, found
+
+    def _in_fewer_words(self) -> Iterator[tuple[ShownTranscript, Grounds]]:
+        """Yield what there is to judge by: whole, with less of the files, without the agent's own steps, shorter."""
+        grounds = self._grounds
+        for grounds in self._grounds.in_fewer_words():
+            yield self._shown, grounds
+        shown = self._shown
+        for detail in LESS_WITHOUT_STEPS:
+            less = show(self._grounds.transcript, self._shown.marker, detail)
+            if less.text != shown.text:
+                shown = less
+                yield shown, grounds
+
+    async def _ask_without_agent(self, point: ScoringPoint, vote: int, detail: Detail) -> PointAnswer | NoAnswer | None:
+        """Ask the question without anything of the agent's; None if there is nothing of it."""
+        nothing = show(self._grounds.transcript, self._shown.marker, detail)
+        if nothing.text == self._shown.text and self._grounds.files is None:
+            return None
+        return await self._ask(point, vote, nothing, self._grounds.without_files(), lambda answer, last: answer)
+
+    async def _ask(
+        self,
+        point: ScoringPoint,
+        vote: int,
+        shown: ShownTranscript,
+        grounds: Grounds,
+        accept: Callable[[PointAnswer, bool], T],
+    ) -> T | NoAnswer:
         files = grounds.files
-        said = self._shown.text if files is None else f"{self._shown.text}\n{files.text}"
+        said = shown.text if files is None else f"{shown.text}\n{files.text}"
         topic = Topic(self._subject, point.id, vote)
         conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), said, topic)
         question = render(
             QUESTION_PROMPT,
             task_description=self._case.task_description.strip(),
             background=(self._case.background or "").strip(),
-            transcript=self._shown.text,
-            marker=self._shown.marker,
+            transcript=shown.text,
+            marker=shown.marker,
             given=GIVEN if self._grounds.transcript.given else "",
             files="" if files is None else files.text,
             files_available=files is not None and files.available,
@@ -149,10 +202,4 @@ class ModelJudge:
             offered=", ".join(offered_tools(self._grounds.transcript)),
             mark=conversation.mark,
         )
-        accept = partial(grounds.check, point)
         return await conversation.ask_until_usable(question, accept, () if files is None else files.parts)
-
-
-def _is_refused(error: BaseException | None) -> bool:
-    """Return whether a provider refused a request for what it holds: it is too long, or has pictures."""
-    return any(status_of(each) in (400, 413, 422) for each in (error, getattr(error, "__cause__", None)) if each)

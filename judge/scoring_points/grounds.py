@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from viva.cases import ScoringPoint
 from viva.judge.asking import AskAgain
 from viva.judge.evidence import AGENT, Author, bare_quotes, look_up
-from viva.judge.files.listed import ShownFiles
+from viva.judge.files.listed import NO_FILES, ShownFiles
 from viva.judge.scoring_points.answer import PointAnswer
 from viva.judge.scoring_points.layers import NEVER_AROSE, NOT_SHOWN, WORDS_ALONE
 from viva.records.copies import changed
@@ -61,6 +61,10 @@ class Grounds:
                 yield replace(self, files=self.files.without_pictures())
             if self.files.listed:
                 yield replace(self, files=self.files.names_alone())
+
+    def without_files(self) -> Grounds:
+        """Return these grounds as if the agent's files were not there to look at."""
+        return self if self.files is None else replace(self, files=NO_FILES)
 
     def check(self, point: ScoringPoint, answer: PointAnswer, last: bool) -> Grounded:
         """Return the answer with its evidence; a hit without what it needs becomes `unsure` if it is the last answer.

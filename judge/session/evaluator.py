@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ from viva.judge.session.insights import answered, attempt_details, failed, nothi
 from viva.judge.session.judging import SessionJudge
 from viva.judge.session.settings import Settings, load_settings
 from viva.judge.session.shots import ReadPicture
-from viva.judge.session.trajectory import Subject, of_round, of_session, request_of
+from viva.judge.session.trajectory import Subject, given_request_of, of_round, of_session, request_of
 from viva.judge.steps import to_text
 from viva.records.evaluator import Context
 from viva.records.text import storable
-from viva.records.transcript import Transcript
+from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ class SessionEvaluator:
         if not transcript.rounds:
             why = f": {transcript.notes[0]}" if transcript.notes else ""
             return (nothing(self.name, run, f"the recording holds nothing to judge{why}"),)
-        asked = request if request is not None else request_of(transcript.rounds, task)
+        whole = _requests(transcript, transcript.rounds, task) if request is None else (request, None)
         found: list[Insight] = []
         if self.settings.level in ("session", "both"):
-            found.append(await self._judge(of_session(transcript, run, asked, apis), read))
+            found.append(await self._judge(of_session(transcript, run, whole[0], apis, whole[1]), read))
         if self.settings.level in ("round", "both"):
             free = asyncio.Semaphore(ROUNDS_AT_ONCE)
 
@@ -105,11 +105,11 @@ class SessionEvaluator:
                 async with free:
                     return await self._judge(subject, read)
 
-            single = request if len(transcript.rounds) == 1 else None
-            rounds = [
-                of_round(transcript, each, single if single is not None else request_of([each], task), apis)
-                for each in transcript.rounds
-            ]
+            rounds: list[Subject] = []
+            for each in transcript.rounds:
+                of_one = (request, None) if request is not None and len(transcript.rounds) == 1 else None
+                asked, given = of_one or _requests(transcript, [each], task)
+                rounds.append(of_round(transcript, each, asked, apis, given))
             judged = await asyncio.gather(*map(judge, rounds))
             if self.settings.level == "round":
                 found.append(of_rounds(self.name, run, judged))
@@ -138,6 +138,11 @@ class SessionEvaluator:
                 "attempts": [attempt_details(each) for each in judge.attempts],
             },
         )
+
+
+def _requests(transcript: Transcript, rounds: Sequence[Round], task: str) -> tuple[str, str]:
+    """Return the request of some rounds, and the part of it that no agent can have brought about."""
+    return request_of(rounds, task), given_request_of(transcript, rounds, task)
 
 
 def kept_pictures(folder: Path | None) -> ReadPicture:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from viva.judge.answers import PLANTED
+from viva.judge.copies import PLANTED
 from viva.judge.session.answer import aggregate
 from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
 from viva.records.text import counted, one_line, storable
@@ -100,9 +100,16 @@ def _sub_goals(subject: Subject, judged: JudgedSubject, by: str, flags: tuple[st
 def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
     """Make the insight of a subject about which no usable answer was given.
 
-    If each answer of the judge repeated a verdict from the session, the request counts as not fulfilled.
+    If all answers of the judge, or all but one, repeated a verdict or a mark from the session, the request counts as
+    not fulfilled. If what the agent said and did keeps the judge from an answer, it is open whether it is.
     """
     statement = f"The {subject.level} fulfils the request"
+    if why.flag:
+        flags = (why.flag,)
+        whole = Verdict(
+            subject.id, COMPLETE, "unsure", None, reason=why.reason, by=by, statement=statement, flags=flags
+        )
+        return Insight(name, subject.id, "unsure", 0.0, low=0.0, high=1.0, summary=why.reason, verdicts=(whole,))
     if not why.planted:
         return error_insight(
             name, subject.id, why.reason, criterion=COMPLETE, statement=statement, by=by, fault=why.fault

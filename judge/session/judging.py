@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from viva.errors import SchemaError, WithheldError
-from viva.judge.answers import NoJson
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.asking import Shown as Part
 from viva.judge.exchange.log import Topic
+from viva.judge.refusals import attributed, is_content_refused, is_for_less, is_refusal
 from viva.judge.session.answer import FORM, SessionAnswer, SubScore, says_something
 from viva.judge.session.settings import Screenshots, Settings
 from viva.judge.session.shots import ReadPicture, Shown, prepare
 from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, FoundEvidence, Subject, show_session
+from viva.judge.steps import new_marker
+from viva.judge.turns import LESS, WHOLE, Detail
 from viva.judge.view import ShownTranscript
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model, PictureFile
 from viva.models.prompts import digest, render
-from viva.models.retry import status_of
 from viva.records.text import one_line
-from viva.records.transcript import NO_USAGE, Usage
+from viva.records.transcript import LIVE, NO_USAGE, Usage
 
 PROMPTS = Path(__file__).parent / "prompts"
 GUIDANCE, FORM_PROMPT, QUESTION = PROMPTS / "guidance.md", PROMPTS / "form.md", PROMPTS / "session.md"
-TOO_LARGE_OR_REFUSED = frozenset({400, 413, 414, 415, 422})
-"""The HTTP statuses with which providers reject a request that is too large or not accepted."""
+T = TypeVar("T")
 _WHAT = {
     "session": "a whole session",
     "round": "one round of a session, by its own request alone; what other rounds did is not shown",
@@ -80,46 +81,109 @@ class SessionJudge:
     backup: Model | None = None
     attempts: list[Attempt] = field(default_factory=list)
     """The attempts at the last subject."""
+    _beside: Usage = field(default=NO_USAGE, init=False)
 
     async def judge(self, subject: Subject, read: ReadPicture) -> JudgedSubject | NoAnswer:
-        """Ask about one subject: as the settings say, then with the first and last screenshots, then the backup model.
+        """Ask about one subject: as the settings say, then with fewer screenshots and shorter steps, then the backup
+        model.
+
+        If the provider or its model refuses what the agent said and did, and nothing else, or gives no usable answer
+        to that alone, the answer is `unsure`: the run counts.
 
         Raises:
             SharedSetupError: the model cannot be used at all.
         """
         self.attempts = []
-        mode: Screenshots = self.settings.screenshots
-        found = await self._attempt(self.model, subject, mode, read)
+        self._beside = NO_USAGE
+        found, mode = await self._ask(self.model, subject, self.settings.screenshots, read)
+        last = self.model
+        if isinstance(found, NoAnswer) and self.backup is not None:
+            last = self.backup
+            found, mode = await self._ask(last, subject, mode, read)
+
+        async def ask_again() -> JudgedSubject | NoAnswer:
+            return (await self._ask(last, subject, mode, read, is_for_less))[0]
+
+        return await attributed(found, partial(self._ask_without_agent, last, subject, read), ask_again, LESS[-1])
+
+    async def _ask(
+        self,
+        model: Model,
+        subject: Subject,
+        mode: Screenshots,
+        read: ReadPicture,
+        fails: Callable[[object], bool] = is_content_refused,
+    ) -> tuple[JudgedSubject | NoAnswer, Screenshots]:
+        """Ask one model, with less if its provider refuses that, or if it `fails` in another way.
+
+        In an exam, the agent chooses its pictures, so what they hold must not make its run one that no judge accepts.
+
+        Returns:
+            The result, and with which screenshots the next model is asked.
+        """
+        found = await self._attempt(model, subject, mode, read)
         if isinstance(found, NoAnswer) and mode == "all" and self.attempts[-1].shown.shots and is_refusal(found):
             mode = "ends"
-            found = await self._attempt(self.model, subject, mode, read)
-        if isinstance(found, NoAnswer) and self.backup is not None:
-            found = await self._attempt(self.backup, subject, mode, read)
-        return found
+            found = await self._attempt(model, subject, mode, read)
+        left = mode
+        if fails(found) and subject.transcript.source == LIVE and self.attempts[-1].shown.shots:
+            left = "none"
+            found = await self._attempt(model, subject, left, read)
+        before = WHOLE
+        for detail in LESS:
+            if fails(found) and _differ(subject, before, detail):
+                before = detail
+                found = await self._attempt(model, subject, left, read, detail)
+        return found, mode
 
     async def _attempt(
-        self, model: Model, subject: Subject, mode: Screenshots, read: ReadPicture
+        self, model: Model, subject: Subject, mode: Screenshots, read: ReadPicture, detail: Detail = WHOLE
     ) -> JudgedSubject | NoAnswer:
-        metered = MeteredModel(model)
         shown = await asyncio.to_thread(prepare, subject.transcript, mode if model.features.vision else "none", read)
-        session = show_session(subject)
-        topic = Topic(subject.id)
-        conversation = Conversation(metered, FORM, system_prompt(self.settings, shown), session.text, topic)
-        question, parts = compose(subject, session, shown, conversation.mark)
+        metered = MeteredModel(model)
+        session = show_session(subject, detail)
         citations = Citations(subject, shown)
 
         def accept(answer: SessionAnswer, last: bool) -> JudgedSubject:
             return _supported(answer, citations, last, cut=session.cut)
 
-        found = await conversation.ask_until_usable(question, accept, parts)
+        found = await self._asked(metered, subject, session, shown, accept)
         failed = found.reason if isinstance(found, NoAnswer) else ""
         self.attempts.append(Attempt(model.name, shown, metered.usage, failed))
         return found
 
+    async def _ask_without_agent(
+        self, model: Model, subject: Subject, read: ReadPicture, detail: Detail
+    ) -> SessionAnswer | NoAnswer | None:
+        """Ask the last question without what the agent said and did; None if there is nothing of it."""
+        session = show_session(subject, detail)
+        if not session.cut:
+            return None
+        shown = self.attempts[-1].shown
+        if subject.transcript.source == LIVE and shown.shots:
+            shown = await asyncio.to_thread(prepare, subject.transcript, "none", read)
+        metered = MeteredModel(model)
+        found = await self._asked(metered, subject, session, shown, lambda answer, last: answer)
+        self._beside += metered.usage
+        return found
+
+    async def _asked(
+        self,
+        model: Model,
+        subject: Subject,
+        session: ShownTranscript,
+        shown: Shown,
+        accept: Callable[[SessionAnswer, bool], T],
+    ) -> T | NoAnswer:
+        topic = Topic(subject.id)
+        conversation = Conversation(model, FORM, system_prompt(self.settings, shown), session.text, topic)
+        question, parts = compose(subject, session, shown, conversation.mark)
+        return await conversation.ask_until_usable(question, accept, parts)
+
     @property
     def usage(self) -> Usage:
-        """Return the usage of all attempts at the last subject."""
-        return sum((attempt.usage for attempt in self.attempts), NO_USAGE)
+        """Return the usage of all attempts at the last subject, and of asking without the agent's words."""
+        return sum((attempt.usage for attempt in self.attempts), self._beside)
 
 
 def system_prompt(settings: Settings, shown: Shown) -> str:
@@ -145,21 +209,15 @@ def compose(subject: Subject, session: ShownTranscript, shown: Shown, mark: str)
         marker=session.marker,
         session=session.text,
         screenshots=shown.words,
+        live=subject.transcript.source == LIVE,
     )
     end = f"The mark of this question is {mark}."
     return (question, [*_parts(shown), end]) if shown.shots else (f"{question}\n\n{end}", [])
 
 
-def is_refusal(failed: NoAnswer) -> bool:
-    """Return whether a request was too large or refused, so that a smaller one may be answered.
-
-    A model that never wrote any JSON is taken to have refused, because refusals are worded in many ways.
-    """
-    error = failed.error
-    causes = (error, error.__cause__) if error is not None else ()
-    if any(isinstance(each, WithheldError | NoJson | SchemaError) for each in causes):
-        return True
-    return any(status_of(each) in TOO_LARGE_OR_REFUSED for each in causes if each is not None)
+def _differ(subject: Subject, one: Detail, other: Detail) -> bool:
+    marker = new_marker()
+    return show_session(subject, one, marker).text != show_session(subject, other, marker).text
 
 
 def _parts(shown: Shown) -> Iterator[Part]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from viva.judge.quotes import Text
 from viva.judge.session.shots import FINAL, Shot, Shown
-from viva.judge.steps import NOT_RECORDED, readings, step_text, to_text
-from viva.judge.view import ShownTranscript, show_fields
+from viva.judge.steps import NOT_RECORDED, origin, readings, step_text, to_text, visible, without_result
+from viva.judge.turns import WHOLE, Detail, ShownTurn, Source, source_of_message, step_turn, veil
+from viva.judge.view import ShownTranscript, show_turns
 from viva.records.text import one_line, storable
-from viva.records.transcript import Round, Step, Transcript
+from viva.records.transcript import LIVE, Round, Step, Transcript
 from viva.records.verdict import Evidence
 
 FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
 FACTS = ("observation", "action", "result", "error", "application")
-"""The fields that say what was seen and what happened. The others are the agent's own words."""
+"""The fields that say what was seen and what happened. The others are the agent's own words, and so is all of a step
+that a live agent reports: only its environment and its screenshots show what happened."""
 STEP_ID_SHOWN = 60
 """Maximum number of characters of a step's id in the prompt."""
 BY_PICTURE = "by-picture"
@@ -41,30 +43,35 @@ class Subject:
     transcript: Transcript
     request: str
     apis: str = ""
+    given_request: str | None = None
+    """The part of the request that no agent can have brought about; None if that is all of it."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The own ids of the steps that have other ids here, because theirs are not distinct."""
 
 
-def of_session(transcript: Transcript, run: str, request: str, apis: str) -> Subject:
+def of_session(transcript: Transcript, run: str, request: str, apis: str, given_request: str | None = None) -> Subject:
     """Return the whole session as a subject."""
     told, names = _told_apart(transcript)
-    return Subject(run, "session", told, request, apis, names)
+    return Subject(run, "session", told, request, apis, given_request, names)
 
 
-def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> Subject:
+def of_round(
+    transcript: Transcript, round_: Round, request: str, apis: str, given_request: str | None = None
+) -> Subject:
     """Return one round as a subject: its own steps, and the pictures taken at its end."""
     last = transcript.rounds[-1] is round_
     roles = round_.attributes.get("image_roles")
     own = round_.images if not isinstance(roles, list | tuple) else [role for role in roles if role == "round_final"]
     images = transcript.images if last and not own else ()
     told, names = _told_apart(replace(transcript, rounds=(round_,), images=images))
-    return Subject(round_.id, "round", told, request, apis, names)
+    return Subject(round_.id, "round", told, request, apis, given_request, names)
 
 
 def _told_apart(transcript: Transcript) -> tuple[Transcript, dict[str, str]]:
     """Return the transcript with new ids for steps that a judge could not cite by their own.
 
-    An agent may begin to count again in each round, and may call a step what it likes, such as `final`.
+    An agent may begin to count again in each round, and may call a step what it likes, such as `final`. What it names
+    as the step above is kept only if it is one.
 
     Returns:
         The transcript, and the own id of each step that has a new one.
@@ -85,8 +92,15 @@ def _told_apart(transcript: Transcript) -> tuple[Transcript, dict[str, str]]:
                 names[name] = step.id
                 new.setdefault(step.id, name)
             steps.append(replace(step, id=name, parent_id=new.get(step.parent_id or "", step.parent_id)))
-        rounds.append(replace(round_, steps=tuple(steps)) if new else round_)
-    return (replace(transcript, rounds=tuple(rounds)) if names else transcript), names
+        rounds.append(replace(round_, steps=tuple(steps)))
+    shown = {step.id for round_ in rounds for step in round_.steps}
+    rounds = [replace(each, steps=tuple(_below(step, shown) for step in each.steps)) for each in rounds]
+    return replace(transcript, rounds=tuple(rounds)), names
+
+
+def _below(step: Step, shown: Container[str]) -> Step:
+    """Return a step without its parent if that is not a step that is shown."""
+    return step if step.parent_id is None or step.parent_id in shown else replace(step, parent_id=None)
 
 
 def request_of(rounds: Sequence[Round], task: str = "") -> str:
@@ -96,40 +110,64 @@ def request_of(rounds: Sequence[Round], task: str = "") -> str:
     return "\n".join(([f"The examiner's task: {task.strip()}"] if task.strip() else []) + words)
 
 
-def show_session(subject: Subject) -> ShownTranscript:
+def given_request_of(transcript: Transcript, rounds: Sequence[Round], task: str = "") -> str:
+    """Return the request of some rounds of a transcript without messages that the agent may have brought about."""
+    return request_of([each for each in rounds if source_of_message(transcript, each) == "given"], task)
+
+
+def show_session(subject: Subject, detail: Detail = WHOLE, marker: str | None = None) -> ShownTranscript:
     """Return the request, the APIs, the plans and the steps as delimited text."""
-    return show_fields(dict(_fields(subject)))
+    # Of parts with the same name, as in a recording that repeats the number of a round, the last one is shown.
+    request = subject.request
+    if detail.hides("asked") and subject.given_request is not None:
+        hidden = (request or "")[len(subject.given_request) :]
+        request = f"{subject.given_request}{veil(hidden) if 'asked' in detail.veiled else ''}"
+    return show_turns(list({turn.head: turn for turn in _turns(subject, request or "")}.values()), marker, detail)
 
 
-def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
+def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_RECORDED) -> str:
     """Return one step as a judge reads it, or some of its fields. UFO calls these the action trajectory."""
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
     if told["action"] and told["result"] is None and told["error"] is None:
-        told["result"] = NOT_RECORDED
+        told["result"] = no_result
     parts = [(name, str(told[name])) for name in names if told[name] not in (None, "")]
     return step_text(parts) or "(nothing is told of it)"
 
 
-def _fields(subject: Subject) -> Iterator[tuple[str, str]]:
-    yield "the user's request", subject.request or "(the recording does not hold it)"
+def _turns(subject: Subject, request: str) -> Iterator[ShownTurn]:
+    yield _part("the user's request", request or "(the recording does not hold it)")
     if subject.apis:
-        yield "the APIs that the agent could use", subject.apis
-    for round_ in subject.transcript.rounds:
-        if len(subject.transcript.rounds) > 1 and round_.examiner is not None:
-            yield f"round {round_.number}, the user", round_.examiner
+        yield _part("the APIs that the agent could use", subject.apis)
+    transcript = subject.transcript
+    no_result = without_result(transcript)
+    for round_ in transcript.rounds:
+        if len(transcript.rounds) > 1 and round_.examiner is not None:
+            by = source_of_message(transcript, round_)
+            yield _part(f"round {round_.number}, the user", round_.examiner, by)
         for name in ("plan", "subtasks"):
             if told := round_.attributes.get(name):
                 words = "\n".join(map(str, told)) if isinstance(told, list | tuple) else str(told)
-                yield f"round {round_.number}, the {name} of the host", words
+                yield _part(f"round {round_.number}, the {name} of the host", words, "said")
         for step in round_.steps:
-            below = f", below step {one_line(step.parent_id, STEP_ID_SHOWN)}" if step.parent_id else ""
-            yield f"round {round_.number}, step {one_line(step.id, STEP_ID_SHOWN)}{below}", step_words(step)
+            head = f"[round {round_.number}, {_head(step, transcript)}]"
+            yield step_turn(step, head, visible(step_words(step, no_result=no_result)))
         if round_.agent is not None:
-            yield f"round {round_.number}, the agent's words at the end", round_.agent
+            yield _part(f"round {round_.number}, the agent's words at the end", round_.agent, "said")
         if round_.error is not None:
-            yield f"round {round_.number}, how the agent failed, not in its own words", round_.error
+            yield _part(f"round {round_.number}, how the agent failed, not in its own words", round_.error, "said")
+
+
+def _part(name: str, words: str, by: Source = "given") -> ShownTurn:
+    return ShownTurn(f"[{name}]", visible(words) or "(nothing)", by)
+
+
+def _head(step: Step, transcript: Transcript) -> str:
+    """Return the id of a step, the step above it and, in an exam, who recorded it."""
+    below = f", below step {one_line(step.parent_id, STEP_ID_SHOWN)}" if step.parent_id else ""
+    by = f", {origin(transcript, step)}" if transcript.source == LIVE or step.from_environment else ""
+    return f"step {one_line(step.id, STEP_ID_SHOWN)}{below}{by}"
 
 
 def _action(step: Step) -> str | None:
@@ -159,8 +197,10 @@ class Citations:
 
     def __init__(self, subject: Subject, shown: Shown) -> None:
         steps = [step for round_ in subject.transcript.rounds for step in round_.steps]
-        self._texts = {step.id: readings(step_words(step)) for step in steps}
-        self._facts = {step.id: readings(step_words(step, FACTS)) for step in steps}
+        live, no_result = subject.transcript.source == LIVE, without_result(subject.transcript)
+        self._texts = {step.id: readings(step_words(step, no_result=no_result)) for step in steps}
+        recorded = [step for step in steps if step.from_environment or not live]
+        self._facts = {step.id: readings(step_words(step, FACTS, no_result)) for step in recorded}
         self._parents = {step.id: step.parent_id for step in steps if step.parent_id}
         self._said = {each.id: readings(each.agent) for each in subject.transcript.rounds if each.agent}
         self._names = subject.names

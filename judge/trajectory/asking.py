@@ -6,14 +6,18 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from viva.judge.answers import PLANTED, Form, JudgeAnswer
+from viva.judge.answers import Form, JudgeAnswer
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.copies import PLANTED
 from viva.judge.exchange.log import Topic
+from viva.judge.refusals import attributed, is_content_refused, is_for_less
 from viva.judge.steps import readings
-from viva.judge.view import show_fields
+from viva.judge.turns import LESS, WHOLE, Detail, ShownTurns, Source, veil
+from viva.judge.view import ShownTranscript, show_fields
 from viva.models.prompts import digest, render
 from viva.records.fault import Fault
 from viva.records.text import storable
@@ -35,6 +39,7 @@ class QuotingAnswer(JudgeAnswer, Protocol):
 
 
 Q = TypeVar("Q", bound=QuotingAnswer)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +47,25 @@ class Field:
     """A text that a judge is shown."""
 
     name: str
-    text: str
+    words: str | ShownTurns
     where: str | None = None
     """The id of the step or round that it comes from, for evidence; None for what is not a part of the conversation."""
+    given: str | None = None
+    """What of a text the agent had no part in, if there is any; turns say whose they are."""
+    by: Source = "said"
+    """Whose the rest of a text is."""
+
+    @property
+    def text(self) -> str:
+        """Return all of it."""
+        return self.words if isinstance(self.words, str) else self.words.text
+
+    def shown(self, detail: Detail) -> str | ShownTurns:
+        """Return what of it is shown in this detail."""
+        if isinstance(self.words, ShownTurns) or not detail.hides(self.by):
+            return self.words
+        given = self.given or ""
+        return f"{given}{veil(self.words[len(given) :])}" if self.by in detail.veiled else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +79,13 @@ class Question:
     """What the verdict is about, in words: the step's tool."""
     sources: tuple[tuple[str, str], ...] = ()
     """Ids of steps or rounds, each with a text that one of their fields holds: quotes are looked up here first."""
+
+    def check(self, labels: Mapping[str, str]) -> None:
+        """Check the labels of an answer, which have the right form, against what was asked.
+
+        Raises:
+            Unusable: they do not fit it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +134,7 @@ async def ask_all(
         prompt: The system prompt's file.
         questions: The questions.
         marker: The marker of the data's beginning, end and gaps.
-        worst: The label of a criterion for which the judge repeated a verdict from the data.
+        worst: The label of a criterion for which the judge repeated a verdict or a mark from the data.
 
     Raises:
         SharedSetupError: the model cannot be used at all.
@@ -122,32 +150,71 @@ async def ask_all(
 
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str, worst: str) -> Ruling:
-    shown = show_fields({field.name: field.text for field in question.fields}, marker)
+    async def ask(*, fails: Callable[[object], bool] = is_content_refused) -> Ruling | NoAnswer:
+        shown = _shown(question, marker, WHOLE)
+        result = await _asked(model, form, system, question, shown, partial(_accepted, form, question, shown.cut))
+        for detail in LESS:
+            if fails(result) and (less := _shown(question, marker, detail)).text != shown.text:
+                shown = less
+                accept = partial(_accepted, form, question, shown.cut)
+                result = await _asked(model, form, system, question, shown, accept)
+        return result
+
+    async def ask_without_agent(detail: Detail) -> Mapping[str, str] | NoAnswer:
+        nothing = _shown(question, marker, detail)
+        return await _asked(
+            model, form, system, question, nothing, lambda answer, last: _labels(form, question, answer)
+        )
+
+    result = await attributed(await ask(), ask_without_agent, partial(ask, fails=is_for_less), LESS[-1])
+    if not isinstance(result, NoAnswer):
+        return result
+    if result.flag:
+        return Ruling(dict.fromkeys(form.decisions, Label.UNSURE.value), result.reason, flags=(result.flag,))
+    if result.planted:
+        return Ruling(dict.fromkeys(form.decisions, worst), result.reason, flags=(PLANTED,))
+    return Ruling({}, result.reason, fault=result.fault)
+
+
+def _accepted(form: Form[Q], question: Question, is_cut: bool, answer: Q, last: bool) -> Ruling:
+    """Return an answer with its evidence.
+
+    Raises:
+        AskAgain: a quote is not in the data, and the judge can be asked again.
+        Unusable: the labels do not fit the question.
+    """
+    labels = _labels(form, question, answer)
+    found, lost = look_up(question, answer.quotes)
+    flags = ("transcript-cut",) if is_cut else ()
+    reason = storable(answer.reason.strip())
+    if set(labels.values()) == {Label.UNSURE.value} or (found is not None and not lost):
+        return Ruling(labels, reason, tuple(found or ()), flags)
+    fault = _no_quote(lost)
+    if not last:
+        raise AskAgain(fault, f"{fault[0].upper()}{fault[1:]}. {_AGAIN}")
+    flags = (*flags, "quote-not-found")
+    if found is not None:
+        return Ruling(labels, reason, tuple(found), flags)
+    unsure = dict.fromkeys(labels, Label.UNSURE.value)
+    return Ruling(unsure, f"{reason} [Held as {', '.join(labels.values())}, but {fault}.]", (), flags)
+
+
+def _labels(form: Form[Q], question: Question, answer: Q) -> Mapping[str, str]:
+    labels = {name: str(getattr(answer, name)) for name in form.decisions}
+    question.check(labels)
+    return labels
+
+
+def _shown(question: Question, marker: str, detail: Detail) -> ShownTranscript:
+    return show_fields({field.name: field.shown(detail) for field in question.fields}, marker, detail)
+
+
+async def _asked(
+    model: Model, form: Form[Q], system: str, question: Question, shown: ShownTranscript, accept: Callable[[Q, bool], T]
+) -> T | NoAnswer:
     conversation = Conversation(model, form, system, shown.text, Topic(question.subject))
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
-
-    def accept(answer: Q, last: bool) -> Ruling:
-        labels = {name: str(getattr(answer, name)) for name in form.decisions}
-        found, lost = look_up(question, answer.quotes)
-        flags = ("transcript-cut",) if shown.cut else ()
-        reason = storable(answer.reason.strip())
-        if set(labels.values()) == {Label.UNSURE.value} or (found is not None and not lost):
-            return Ruling(labels, reason, tuple(found or ()), flags)
-        fault = _no_quote(lost)
-        if not last:
-            raise AskAgain(fault, f"{fault[0].upper()}{fault[1:]}. {_AGAIN}")
-        flags = (*flags, "quote-not-found")
-        if found is not None:
-            return Ruling(labels, reason, tuple(found), flags)
-        unsure = dict.fromkeys(labels, Label.UNSURE.value)
-        return Ruling(unsure, f"{reason} [Held as {', '.join(labels.values())}, but {fault}.]", (), flags)
-
-    result = await conversation.ask_until_usable(words, accept)
-    if isinstance(result, NoAnswer):
-        if result.planted:
-            return Ruling(dict.fromkeys(form.decisions, worst), result.reason, flags=(PLANTED,))
-        return Ruling({}, result.reason, fault=result.fault)
-    return result
+    return await conversation.ask_until_usable(words, accept)
 
 
 _AGAIN = (

@@ -1,6 +1,7 @@
 """The evaluators of trajectories that ask a model, each with the prompt file of its name.
 
-A step that an evaluator cannot judge, because it has no thought or calls no tool, gets the label `skipped`.
+A step that an evaluator cannot judge, because it has no thought or calls no tool, gets the label `skipped`. Of a run
+with very many steps, not all are asked about, and the others stay open.
 """
 
 from __future__ import annotations
@@ -22,20 +23,21 @@ from viva.judge.trajectory import (
 )
 from viva.judge.trajectory.asking import Field, Question, Ruling
 from viva.judge.trajectory.decisions import StepDecision, why_empty
-from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
+from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps, asked_about
 from viva.judge.trajectory.views import (
     answer_field,
     conversation_field,
     earlier_steps,
     instructions_field,
     queries_field,
+    query_field,
     reduced,
     said_before,
+    shown_field,
     sources,
     steps_field,
     tools_field,
 )
-from viva.judge.view import show
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Verdict
@@ -60,11 +62,15 @@ class ThoughtToTool(ModelEvaluator):
         """Yield one question for each step with a thought."""
         tools = (*tools_field(transcript), *instructions_field(transcript))
         before = {each.number: path[each.number - 2].result if each.number > 1 else "" for each in path}
+        asked = asked_about(each for each in path if each.thought)
         for each in path:
             if not each.thought:
                 yield self.skip(each.id, NO_THOUGHT, each.tool)
                 continue
-            fields = [Field("Original Question", each.query, f"r{each.round}")] if each.query else []
+            if each.number not in asked:
+                yield self.not_asked(each.id, each.tool)
+                continue
+            fields = [query_field(transcript, each, "Original Question")] if each.query else []
             if before[each.number]:
                 fields.append(Field("Last Result", before[each.number], path[each.number - 2].id))
             fields += _own(each)
@@ -84,14 +90,18 @@ class QueryToThought(ModelEvaluator):
     ) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought that answers a query."""
         instructions = tuple(instructions_field(transcript))
+        asked = asked_about(each for each in path if each.thought and each.query)
         for each in path:
             if not each.thought or not each.query:
                 yield self.skip(each.id, NO_THOUGHT if each.query else "no query was recorded before it", each.tool)
                 continue
+            if each.number not in asked:
+                yield self.not_asked(each.id, each.tool)
+                continue
             fields = [
                 *instructions,
-                *said_before(transcript, each, "Earlier Conversation", marker, with_query=False),
-                Field("User Query", each.query, f"r{each.round}"),
+                *said_before(transcript, each, "Earlier Conversation"),
+                query_field(transcript, each, "User Query"),
                 *earlier_steps(transcript, path, each, "Steps So Far", marker, same_round=True),
                 Field("Agent's Current Thought", each.thought, each.id),
             ]
@@ -128,14 +138,19 @@ class ParameterQuality(ModelEvaluator):
     ) -> Iterator[Question | Verdict]:
         """Yield one question for each tool call."""
         tools, instructions = tuple(tools_field(transcript)), tuple(instructions_field(transcript))
+        asked = asked_about(each for each in path if each.calls_tool)
         for each in path:
             if not each.calls_tool:
                 yield self.skip(each.id, NO_TOOL_CALLED, each.tool)
                 continue
+            if each.number not in asked:
+                yield self.not_asked(each.id, each.tool)
+                continue
             fields = [
                 *tools,
                 *instructions,
-                *said_before(transcript, each, "Conversation", marker, with_query=True),
+                *said_before(transcript, each, "Conversation"),
+                *([query_field(transcript, each, "User Query")] if each.query else []),
                 *earlier_steps(transcript, path, each, "Earlier Steps", marker, same_round=False),
                 *_own(each),
             ]
@@ -213,8 +228,7 @@ class Alignment(ModelEvaluator):
             yield self.skip(context.subject, "no message of the user was recorded")
             return
         fields = list(instructions_field(transcript))
-        words = show(reduced(transcript, path), marker)
-        fields.append(Field("Conversation", words.text, transcript.rounds[0].id))
+        fields.append(shown_field("Conversation", reduced(transcript, path), transcript.rounds[0].id))
         yield Question(context.subject, tuple(fields), sources=sources(transcript, path))
 
 
@@ -232,7 +246,7 @@ def _whole(transcript: Transcript, path: Steps, context: Context, marker: str) -
         *tools_field(transcript),
         *instructions_field(transcript),
         *queries_field(transcript),
-        *conversation_field(transcript, marker),
+        *conversation_field(transcript),
         steps_field(transcript, path, marker),
         *answer_field(transcript),
     )

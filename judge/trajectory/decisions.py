@@ -7,21 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viva.judge.steps import Part, indented, step_text, to_text
+from viva.judge.steps import Part, input_text, origin, step_text, to_text, visible, without_result
 from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
+from viva.judge.turns import ShownTurn, step_turn
 from viva.records.text import storable
 from viva.records.trajectory import (
     CUT,
     UNREAD,
     WRITTEN,
     answer_of,
+    is_further_output,
     marked,
     span_of,
     stated_thought,
+    surroundings,
     undispatched,
     without_doubles,
 )
-from viva.records.transcript import Step, StepKind, Transcript
+from viva.records.transcript import LIVE, Step, StepKind, Transcript
 
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
 """How the result of a call that failed begins where its source has no field for errors; in lower case."""
@@ -135,10 +138,15 @@ def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
     """Return the trajectory of a transcript.
 
     Where a reader marked steps, they are those; otherwise every step with a tool or a thought, except results that
-    belong to no call, and words of others than the agent. A call that the environment recorded, too, is judged as it
-    was recorded.
+    belong to no call, and words of others than the agent. Further output of an earlier call is never one. A call that
+    the environment recorded, too, is judged as it was recorded.
     """
-    every = [(round_, step) for round_ in transcript.rounds for step in without_doubles(round_.steps)]
+    every = [
+        (round_, step)
+        for round_ in transcript.rounds
+        for step in without_doubles(round_.steps)
+        if not is_further_output(step)
+    ]
     chosen = [(round_, step) for round_, step in every if step.from_environment or marked(step) is not None]
     if all(step.from_environment for _, step in chosen):
         chosen = [(round_, step) for round_, step in every if _decides(step)]
@@ -195,21 +203,28 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def step_lines(path: Sequence[StepDecision], longest: int, marker: str, no_result: str) -> str:
-    """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
+def step_turns(
+    path: Sequence[StepDecision], longest: int, marker: str, transcript: Transcript
+) -> tuple[ShownTurn, ...]:
+    """Return steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
+
+    In an exam, the head of each says who recorded it.
 
     Args:
         path: The steps.
         longest: Maximum number of characters of one text.
         marker: The marker of gaps.
-        no_result: What stands for the result of a call that has none.
+        transcript: The transcript that they are in.
     """
-    several = len({each.round for each in path}) > 1
-    lines: list[str] = []
+    several, no_result = len({each.round for each in path}) > 1, without_result(transcript)
+    turns: list[ShownTurn] = []
     for each in path:
-        lines.append(f"Step {each.number} (round {each.round})" if several else f"Step {each.number}")
-        lines.append(indented(step_text(_parts(each, no_result), longest, marker)))
-    return "\n".join(lines)
+        where = f"round {each.round}" if several else ""
+        by = origin(transcript, each.step) if transcript.source == LIVE or each.step.from_environment else ""
+        told = ", ".join(filter(None, (where, by)))
+        head = f"Step {each.number} ({told})" if told else f"Step {each.number}"
+        turns.append(step_turn(each.step, head, visible(step_text(_parts(each, no_result), longest, marker)), colon=""))
+    return tuple(turns)
 
 
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
@@ -218,4 +233,5 @@ def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     asked = each.calls_tool or each.undispatched is not None
     yield ("input" if asked else "answer"), each.input or "(nothing)"
     if asked:
+        yield from ((name, input_text(value)) for name, value in surroundings(each.step))
         yield "result", each.result or no_result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +16,7 @@ from viva.judge.trajectory.decisions import StepDecision, decisions
 from viva.judge.trajectory.insights import summarize
 from viva.models.metered_model import MeteredModel
 from viva.records.evaluator import Context
+from viva.records.text import counted
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 Steps = Sequence[StepDecision]
 MOST_KEPT = 20
 """Runs whose usable answers are kept after a judging that left errors."""
+MOST_ASKED = 500
+"""Maximum number of steps of a run about which an evaluator asks: an agent must not set what its judging costs."""
+NOT_ASKED = "not-asked"
+"""The flag of the verdict on a step about which no judge was asked, because there are too many."""
+TOO_MANY = f"no judge was asked: the run has more than {MOST_ASKED} such steps"
 
 
 class ModelEvaluator:
@@ -79,7 +86,7 @@ class ModelEvaluator:
                 verdicts.append(each)
             else:
                 verdicts += self.verdicts(each, found[each])
-        return summarize(
+        insight = summarize(
             self.name,
             context.subject,
             verdicts,
@@ -87,6 +94,11 @@ class ModelEvaluator:
             usage=model.usage,
             seconds=seconds(),
         )
+        left_out = sum(NOT_ASKED in each.flags for each in verdicts)
+        if not left_out:
+            return insight
+        note = f"no judge was asked about {counted(left_out, 'step')}, which count as open: there are too many"
+        return replace(insight, notes=(*insight.notes, note))
 
     async def _ask(self, model: Model, questions: Sequence[Question], marker: str) -> list[Ruling]:
         worst = min(self.labels, key=lambda label: self.labels[label], default=Label.ERROR.value)
@@ -116,3 +128,29 @@ class ModelEvaluator:
     def skip(self, subject: str, why: str, statement: str = "") -> Verdict:
         """Make the verdict on something that is not judged."""
         return Verdict(subject, self.name, SKIPPED, None, reason=why, statement=statement)
+
+    def not_asked(self, subject: str, statement: str = "") -> Verdict:
+        """Make the verdict on a step of too many: it is open, which a gate counts as wrong."""
+        flags = (NOT_ASKED,)
+        return Verdict(subject, self.name, Label.UNSURE, None, reason=TOO_MANY, statement=statement, flags=flags)
+
+
+def asked_about(path: Iterable[StepDecision]) -> frozenset[int]:
+    """Return the numbers of the steps about which a judge is asked: all, or as many as allowed.
+
+    Steps that the environment recorded come first, because an agent may report any number of others. If there are still
+    too many, they are spread evenly.
+    """
+    steps = list(path)
+    seen = [each.number for each in steps if each.step.from_environment]
+    told = [each.number for each in steps if not each.step.from_environment]
+    asked = _spread(seen, MOST_ASKED)
+    return frozenset([*asked, *_spread(told, MOST_ASKED - len(asked))])
+
+
+def _spread(numbers: Sequence[int], most: int) -> Sequence[int]:
+    """Return so many numbers, from the first to the last one."""
+    if len(numbers) <= most:
+        return numbers
+    last = len(numbers) - 1
+    return [numbers[round(place * last / max(1, most - 1))] for place in range(most)]

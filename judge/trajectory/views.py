@@ -4,49 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
-from viva.judge.steps import indented, without_result
+from viva.judge.steps import indented
 from viva.judge.trajectory.asking import Field
-from viva.judge.trajectory.decisions import StepDecision, step_lines
+from viva.judge.trajectory.decisions import StepDecision, step_turns
 from viva.judge.trajectory.tools import definitions_text, tool_definitions
-from viva.judge.view import show
+from viva.judge.turns import TRANSCRIPT_SHOWN, TURN_SHOWN, ShownTurns, source_of_message
+from viva.judge.view import turns_of
 from viva.records.transcript import Round, Transcript
 
 RESULT_SHOWN = 2000
 """Characters of one text of an earlier step."""
 EARLIER_STEPS = 20
-"""Steps before the one that is judged that a judge is shown."""
+"""Steps before the one that is judged that a judge is shown, of those that were recorded and of others."""
 
 
 def tools_field(transcript: Transcript) -> Iterator[Field]:
     """Yield the tool definitions, where the recording has any. They come first: a provider's cache serves them."""
     if tools := tool_definitions(transcript.tools):
-        yield Field("Available Tools", definitions_text(tools))
+        words = definitions_text(tools)
+        yield Field("Available Tools", words, given=words)
 
 
 def instructions_field(transcript: Transcript) -> Iterator[Field]:
     """Yield the instructions that the agent was given, if the recording contains them."""
     if transcript.system:
-        yield Field("Instructions", transcript.system)
+        yield Field("Instructions", transcript.system, given=transcript.system)
 
 
-def conversation_field(transcript: Transcript, marker: str) -> Iterator[Field]:
+def shown_field(name: str, transcript: Transcript, where: str, most: int = TRANSCRIPT_SHOWN) -> Field:
+    """Return a conversation as a field of at most about so many characters."""
+    return Field(name, ShownTurns(turns_of(transcript), most), where)
+
+
+def conversation_field(transcript: Transcript) -> Iterator[Field]:
     """Yield what was said, without steps, if there are several rounds: only there are consent and corrections."""
     said = tuple(
         replace(each, steps=()) for each in transcript.rounds if each.examiner is not None or each.agent is not None
     )
     if len(said) > 1:
-        yield Field("Conversation", show(replace(transcript, rounds=said), marker).text, said[0].id)
+        yield shown_field("Conversation", replace(transcript, rounds=said), said[0].id)
 
 
 def queries_field(transcript: Transcript) -> Iterator[Field]:
     """Yield every message of the user."""
     asked = [round_ for round_ in transcript.rounds if round_.examiner]
-    if len(asked) == 1:
-        yield Field("User Query", asked[0].examiner or "", asked[0].id)
-    elif asked:
-        words = "\n".join(f"Message {number}:\n{indented(each.examiner or '')}" for number, each in enumerate(asked, 1))
-        yield Field("User Query", words, asked[0].id)
+    if asked:
+        given = [round_ for round_ in asked if source_of_message(transcript, round_) == "given"]
+        yield Field("User Query", _messages(asked), asked[0].id, given=_messages(given), by="asked")
+
+
+def _messages(rounds: Sequence[Round]) -> str:
+    """Return the messages of some rounds, counted if there are several."""
+    messages = [each.examiner or "" for each in rounds]
+    if len(messages) < 2:
+        return "".join(messages)
+    return "\n".join(f"Message {number}:\n{indented(words)}" for number, words in enumerate(messages, 1))
+
+
+def query_field(transcript: Transcript, step: StepDecision, name: str) -> Field:
+    """Return the message to the agent that a step answers."""
+    asked = [each for each in transcript.rounds if each.number <= step.round and each.examiner is not None]
+    is_given = bool(asked) and source_of_message(transcript, asked[-1]) == "given"
+    return Field(name, step.query, f"r{step.round}", given=step.query if is_given else None, by="asked")
 
 
 def answer_field(transcript: Transcript) -> Iterator[Field]:
@@ -56,21 +77,12 @@ def answer_field(transcript: Transcript) -> Iterator[Field]:
         yield Field("Final Answer", last.agent or "", last.id)
 
 
-def said_before(
-    transcript: Transcript, step: StepDecision, name: str, marker: str, *, with_query: bool
-) -> Iterator[Field]:
-    """Yield what was said before a step, without steps; with the query that it answers, or up to it."""
-    rounds: list[Round] = []
-    for round_ in transcript.rounds:
-        if round_.number > step.round:
-            break
-        own = round_.number == step.round
-        if own and not with_query:
-            break
-        rounds.append(replace(round_, steps=(), agent=None if own else round_.agent))
-    said = tuple(round_ for round_ in rounds if round_.examiner is not None or round_.agent is not None)
+def said_before(transcript: Transcript, step: StepDecision, name: str) -> Iterator[Field]:
+    """Yield what was said before the round of a step, without steps."""
+    rounds = (replace(each, steps=()) for each in transcript.rounds if each.number < step.round)
+    said = tuple(each for each in rounds if each.examiner is not None or each.agent is not None)
     if said:
-        yield Field(name, show(replace(transcript, rounds=said, given=()), marker).text, said[-1].id)
+        yield shown_field(name, replace(transcript, rounds=said, given=()), said[-1].id, TURN_SHOWN)
 
 
 def earlier_steps(
@@ -82,18 +94,25 @@ def earlier_steps(
     *,
     same_round: bool,
 ) -> Iterator[Field]:
-    """Yield the newest steps before one: of its round, or of all."""
-    before = [each for each in path[: step.number - 1] if not same_round or each.round == step.round]
+    """Yield the newest steps before one: of its round, or of all.
+
+    As many of those that the environment recorded are among them as of others, which an agent may report at will.
+    """
+    # Newest first: of thousands of steps, few are shown.
+    newest = [each for each in reversed(path[: step.number - 1]) if not same_round or each.round == step.round]
+    seen = islice((each for each in newest if each.step.from_environment), EARLIER_STEPS)
+    told = islice((each for each in newest if not each.step.from_environment), EARLIER_STEPS)
+    before = sorted([*seen, *told], key=lambda each: each.number)
     if before:
-        words = step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN, marker, without_result(transcript))
-        yield Field(name, words, before[-1].id)
+        yield Field(name, ShownTurns(step_turns(before, RESULT_SHOWN, marker, transcript)), before[-1].id)
 
 
 def steps_field(transcript: Transcript, path: Sequence[StepDecision], marker: str) -> Field:
     """Return all steps."""
-    # All of them must find room: the more there are, the less is shown of each.
+    # Of each of its texts, a step shows a part; the more steps there are, the less.
     longest = max(100, min(RESULT_SHOWN, 300_000 // (4 * len(path) or 1)))
-    return Field("Steps", step_lines(path, longest, marker, without_result(transcript)), path[0].id if path else None)
+    turns = step_turns(path, longest, marker, transcript)
+    return Field("Steps", ShownTurns(turns, TRANSCRIPT_SHOWN), path[0].id if path else None)
 
 
 def reduced(transcript: Transcript, path: Sequence[StepDecision]) -> Transcript:

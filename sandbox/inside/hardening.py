@@ -17,6 +17,8 @@ PR_SET_CHILD_SUBREAPER = 36
 MIB = 1024 * 1024
 PAGE = resource.getpagesize()
 _DONT_FORK = 10
+_kept: list[memoryview] = []
+"""What `keep_from_forks` has kept from them."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 _capset = libc.capset  # looked up once, and not again by each check
@@ -63,13 +65,16 @@ def resource_ceilings() -> dict[int, int]:
 
 def keep_from_forks(data: memoryview) -> int:
     """Leave this memory out of every later fork of this process: no check needs it, and copying its page tables takes
-    a check's time. A fork that reads it dies. Returns the number of bytes that forks do not have."""
+    a check's time. A fork that reads it dies, so it is never given back: what came there next would not be in forks
+    either. Returns the number of bytes that forks do not have."""
     if data.nbytes < 64 * PAGE or data.readonly:
         return 0
     begin = ctypes.addressof(ctypes.c_char.from_buffer(data))
     first, last = -(-begin // PAGE) * PAGE, (begin + data.nbytes) // PAGE * PAGE
-    done = libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _DONT_FORK) == 0
-    return last - first if done else 0
+    if libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _DONT_FORK) != 0:
+        return 0
+    _kept.append(data)
+    return last - first
 
 
 def limit_resources(

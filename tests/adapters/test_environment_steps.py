@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,15 @@ from viva.adapters.environment import MOST_BYTES, MOST_STEPS, MOST_TEXT, Environ
 from viva.adapters.session import AgentArguments, open_session
 from viva.examiner import ConversationLimits, converse
 from viva.judge.evidence import look_up
-from viva.judge.trajectory.decisions import decisions
+from viva.judge.trajectory.decisions import decisions, step_turns
+from viva.judge.turns import ShownTurns
 from viva.judge.view import run_view, show
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.codec import decode, encode, loads, to_plain
 from viva.records.redact import Keys
 from viva.records.trajectory import tool_calls, trajectory_steps
-from viva.records.transcript import NO_USAGE, Round, StopReason, Transcript
+from viva.records.transcript import NO_USAGE, Round, StepKind, StopReason, Transcript
+from viva.reports.page.conversations import step_texts
 
 FORGED = Step("environment:1", tool="pay", tool_input={"sum": 5}, result="paid", recorded_by="environment")
 
@@ -67,7 +70,7 @@ def test_long_texts_are_cut_with_a_mark_and_a_full_log_says_so() -> None:
         assert len(text) < MOST_TEXT + 100
     assert log.has_room
     for _ in range(MOST_BYTES // MOST_TEXT + 1):
-        log.record(Step("s", tool="t", result="y" * MOST_TEXT))
+        log.record(Step("s", tool="t", tool_input="y" * MOST_TEXT))
     assert not log.has_room
     many = EnvironmentLog()
     for _ in range(MOST_STEPS):
@@ -75,12 +78,60 @@ def test_long_texts_are_cut_with_a_mark_and_a_full_log_says_so() -> None:
     assert not many.has_room
 
 
+def test_the_less_room_is_left_the_less_of_a_result_is_kept_so_that_a_long_run_is_served_to_its_end() -> None:
+    log, asked = EnvironmentLog(), {"command": "c" * 1_000}
+    for _ in range(900):
+        assert log.has_room
+        log.record(Step("s", tool="t", tool_input=asked, result="y" * MOST_TEXT))
+    steps = log.take_now()
+    lengths = [len(step.result or "") for step in steps]
+    assert lengths[:40] == [MOST_TEXT] * 40
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] > 500
+    assert all(step.tool_input == asked for step in steps), "what was done is told in full"
+    assert sum(len(json.dumps(to_plain(step))) for step in steps) <= MOST_BYTES
+
+
+def test_attributes_of_a_step_are_cut_as_its_other_texts_are() -> None:
+    step = seen(tool="t", attributes={"cwd": "/" + "x" * MOST_TEXT, "env": {"X": "y" * MOST_TEXT}, "exitCode": 0})
+    assert step.attributes["exitCode"] == 0
+    for name in ("cwd", "env"):
+        assert "characters left out" in step.attributes[name]
+        assert len(step.attributes[name]) < MOST_TEXT + 100
+
+
+def test_judges_see_where_and_with_which_variables_a_recorded_command_was_run() -> None:
+    how = {"cwd": "/w/sub", "env": {"X": "rm -r data"}, "exitCode": 0}
+    called = seen(tool="terminal/create", tool_input={"command": "sh -c 'eval $X'"}, result="gone", attributes=how)
+    transcript = Transcript((Round(1, "Tidy up.", "Done.", (called,)),))
+    path = ShownTurns(step_turns(decisions(transcript), 1000, "m", transcript)).text
+    for text in (show(transcript).text, path):
+        assert "cwd: /w/sub" in text
+        assert 'env: {"X": "rm -r data"}' in text
+        assert "exitCode" not in text
+    assert [each.where for each in look_up(transcript, [(1, "rm -r data")], by=("seen",))[0]] == [called.id]
+    assert ("env", '{"X": "rm -r data"}') in list(step_texts(called))
+    assert "cwd" not in show(Transcript((Round(1, "?", "ok", (replace(called, recorded_by="agent"),)),))).text
+
+
+def test_no_key_is_kept_in_a_step_not_even_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-abcdefgh1234567890"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    log, room = EnvironmentLog(), MOST_TEXT * 3 // 4
+    log.record(Step("s", tool="t", tool_input={"env": {"X": key}}, result="y" * (room - 5) + key + "y" * MOST_TEXT))
+    log.record(Step("s", tool="t", error=f"no such key: {key}", attributes={"given": key}))
+    first, second = log.take_now()
+    assert first.tool_input == {"env": {"X": "[OPENAI_API_KEY]"}}
+    assert key[:5] not in (first.result or "")
+    assert (second.error, second.attributes["given"]) == ("no such key: [OPENAI_API_KEY]", "[OPENAI_API_KEY]")
+
+
 def test_many_calls_that_end_at_once_stay_within_what_a_run_keeps() -> None:
     # Whoever serves them has asked for room when they began.
     log = EnvironmentLog()
     begun = []
-    while log.has_room:
-        begun.append(log.begin(Step("s", tool="t" * MOST_TEXT, tool_input="ä" * 2 * MOST_TEXT)))
+    while (number := log.begin(Step("s", tool="t" * MOST_TEXT, tool_input="ä" * 2 * MOST_TEXT))) is not None:
+        begun.append(number)
     for number in begun:
         log.finish(number, result="ö" * MOST_TEXT)
     steps = log.take_now()
@@ -88,6 +139,39 @@ def test_many_calls_that_end_at_once_stay_within_what_a_run_keeps() -> None:
     assert sum(len(json.dumps(to_plain(step))) for step in steps) <= MOST_BYTES
     assert not log.has_room
     assert all("characters left out" in f"{step.tool_input}" for step in steps)
+
+
+def test_after_the_end_no_call_begins_and_what_was_served_is_still_recorded() -> None:
+    log = EnvironmentLog()
+    going = log.begin(Step("s", tool="slow"))
+    log.end()
+    assert not log.has_room
+    assert log.begin(Step("s", tool="late")) is None
+    log.record(Step("s", tool="served"))
+    assert going is not None
+    log.finish(going, result="done")
+    assert {(step.tool, step.result) for step in log.take_now()} == {("slow", "done"), ("served", None)}
+
+
+def test_of_calls_that_begin_while_the_log_ends_each_is_refused_or_seen() -> None:
+    for _ in range(50):
+        log, begun, start = EnvironmentLog(), [], threading.Barrier(5)
+
+        def calls(log: EnvironmentLog = log, begun: list[int] = begun, start: threading.Barrier = start) -> None:
+            start.wait()
+            while (number := log.begin(Step("s", tool="t"))) is not None:
+                begun.append(number)
+
+        threads = [threading.Thread(target=calls) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        start.wait()
+        log.end()
+        taken = log.take_now()
+        for thread in threads:
+            thread.join()
+        assert {step.id for step in taken} == {f"environment:{number}" for number in begun}
+        assert log.take_now() == ()
 
 
 @pytest.mark.parametrize("given", [object(), {"a": object()}, {1: {2}}, "\ud800", float("nan")])
@@ -215,3 +299,20 @@ def test_a_call_that_both_told_of_counts_once_as_it_was_recorded() -> None:
     assert metrics.tool_calls == {"pay": 1}
     decided = decisions(Transcript((Round(1, "Pay.", "Paid.", (told, other, called)),)))
     assert [each.step for each in decided] == [other, called]
+
+
+def test_further_output_of_a_call_is_no_call_and_no_decision_but_seen_as_evidence() -> None:
+    log = EnvironmentLog()
+    call = log.record(Step("", StepKind.ACTION, tool="terminal/create", tool_input={"command": "make"}, started=1.0))
+    more = Step("", StepKind.ACTION, parent_id=call, result="all 7 tests passed", started=2.0)
+    log.record(more)
+    first, second = log.take_now()
+    assert (first.id, second.parent_id) == (call, call)
+    transcript = Transcript((Round(1, "Build it.", "Done.", (first, second)),))
+    assert tool_calls((first, second)) == (first,)
+    assert [each.id for each in decisions(transcript)] == [first.id]
+    assert conversation_metrics(transcript).tool_calls == {"terminal/create": 1}
+    assert [each.where for each in look_up(transcript, [(1, "all 7 tests passed")], by=("seen",))[0]] == [second.id]
+    assert "all 7 tests passed" in show(transcript).text
+    told = replace(second, recorded_by="agent")
+    assert tool_calls((first, told)) == (first, told), "what an agent reports is what it says it is"

@@ -29,6 +29,21 @@ async def test_a_standstill_uses_up_nothing(leave: bool) -> None:
     assert running_time() - before < 2.2
 
 
+async def test_a_standstill_of_another_threads_loop_stops_no_clock_but_its_own() -> None:
+    async def blocked() -> float:
+        before = running_time()
+        async with time_limit(5):
+            time.sleep(1.6)  # noqa: ASYNC251
+        return running_time() - before
+
+    before, began = running_time(), time.monotonic()
+    there = await asyncio.to_thread(asyncio.run, blocked())
+    passed = time.monotonic() - began
+    assert passed > 1.6
+    assert running_time() - before == pytest.approx(passed, abs=0.2)
+    assert there < 1.3
+
+
 @pytest.mark.parametrize("leave", [False, True])
 async def test_what_came_during_a_standstill_at_the_very_end_is_read(leave: bool) -> None:
     asyncio.get_running_loop().call_later(0.15, time.sleep, 1.0)

@@ -231,6 +231,24 @@ async def test_time_that_the_examiner_took_is_not_held_against_the_agent() -> No
     assert "spent by the examiner" in (transcript.stop_detail or "")
 
 
+@pytest.mark.parametrize("run_seconds", [None, 600.0])
+@pytest.mark.parametrize("said", [(), ("one",)])
+async def test_an_examiner_with_a_time_limit_of_its_own_is_at_fault_if_it_gives_up(
+    run_seconds: float | None, said: tuple[str, ...]
+) -> None:
+    """However long the agent took, as long as the conversation has time left."""
+
+    class TakesItsTime(Answers):
+        async def reply(self, message: str, seconds: float) -> Reply:
+            await asyncio.sleep(0.05)
+            return await super().reply(message, seconds)
+
+    transcript = await conversation(Says(*said, TimeoutError()), TakesItsTime(), run_seconds=run_seconds)
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+    assert len(transcript.rounds) == len(said)
+    assert "the examiner gave up after" in (transcript.stop_detail or "")
+
+
 async def test_without_a_limit_for_the_conversation_only_the_reply_limit_holds() -> None:
     agent = Answers()
     await conversation(Says("one"), agent, reply_seconds=7)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from tests.conftest import KEY, ModelAt
 from tests.model_server import (
+    TOO_LARGE,
     Answer,
     BadRequest,
     CutConnection,
@@ -23,9 +25,11 @@ from tests.model_server import (
     TruncatedJson,
     Unauthorized,
     WrongSchema,
+    resolve,
     said_by,
     sequence,
     system_text,
+    text_of,
 )
 from viva.cases import find_case, load_case
 from viva.errors import ModelError
@@ -33,7 +37,9 @@ from viva.examiner import ConversationLimits, ExaminerError, converse
 from viva.examiner.continuing import ContinuingExaminer
 from viva.examiner.conversation import KICK_OFF
 from viva.examiner.model import ModelExaminer, render_prompt
+from viva.examiner.role import Adversary, Role
 from viva.examiner.stop import STOP_KEYWORD
+from viva.records.text import printable
 from viva.records.transcript import Reply, Round, StopReason, Transcript
 
 
@@ -47,10 +53,12 @@ class Echoes:
         return Reply(self.answer if self.answer is not None else f"I heard: {message}")
 
 
-async def examined(play: Play, model_at: ModelAt, agent: Echoes, max_rounds: int = 5) -> tuple[Transcript, ModelServer]:
+async def examined(
+    play: Play, model_at: ModelAt, agent: Echoes, max_rounds: int = 5, role: Role | str = "Ask for the colour."
+) -> tuple[Transcript, ModelServer]:
     with ModelServer({"m": play}) as server:
         model = model_at(server.url)
-        transcript = await converse(ModelExaminer(model, "Ask for the colour."), agent, ConversationLimits(max_rounds))
+        transcript = await converse(ModelExaminer(model, role), agent, ConversationLimits(max_rounds))
     return transcript, server
 
 
@@ -265,3 +273,174 @@ async def test_where_rounds_are_replayed_it_hears_the_new_replies(model_at: Mode
     assert agent.heard == ["Which colour?", "And the shade?", "And the price?"]
     assert said_by("user", server.requests[0].body) == [KICK_OFF, "Red.", "Red."]
     assert transcript.stop is StopReason.FINISHED
+
+
+# Replies that a model cannot be sent
+
+
+def asks(number: int) -> Callable[[Request], str]:
+    """Asks so many questions, each another one, and ends the exam."""
+
+    def part(request: Request) -> str:
+        asked = len(said_by("assistant", request))
+        return f"Question {asked + 1}?" if asked < number else "EXAM_FINISHED"
+
+    return part
+
+
+TOO_LONG = BadRequest("This model's maximum context length is 8192 tokens")
+
+
+def refusing(
+    refused: Callable[[str], bool], then: Play, how: Fault = TOO_LONG
+) -> Callable[[Request], str | Answer | Fault]:
+    """A provider that refuses what it is to read of the agent."""
+
+    def part(request: Request) -> str | Answer | Fault:
+        if refused("\n".join(said_by("user", request))):
+            return how
+        return resolve(then, request)
+
+    return part
+
+
+class Numbered(Echoes):
+    """Never says the same twice."""
+
+    async def reply(self, message: str, seconds: float) -> Reply:
+        await super().reply(message, seconds)
+        return Reply(f"{len(self.heard):05}{self.answer}")
+
+
+@pytest.mark.parametrize("character", ["\U000e0041", "\u200b", "a\u202e"])
+async def test_the_limit_of_a_reply_counts_what_the_model_reads(character: str, model_at: ModelAt) -> None:
+    _, server = await examined(asks(1), model_at, Echoes(character * 30_000))
+    heard = said_by("user", server.requests[-1].body)[-1]
+    assert len(heard) < 20_200
+    (left,) = re.findall(r"\n\[notice \w{12}\] ([\d,]+) more characters of this reply", heard)
+    whole = character * 30_000
+    assert heard.split("\n[notice")[0] == printable(whole[: len(whole) - int(left.replace(",", ""))])
+
+
+async def test_all_replies_have_one_budget_and_the_last_one_is_whole(model_at: ModelAt) -> None:
+    agent = Numbered("z" * 18_995)
+    transcript, server = await examined(asks(40), model_at, agent, max_rounds=40)
+    assert (transcript.stop, len(agent.heard)) == (StopReason.FINISHED, 40)
+    for seen in server.requests:
+        assert sum(map(len, said_by("user", seen.body))) < 250_000
+    heard = said_by("user", server.requests[-1].body)
+    assert heard[-1] == "00040" + "z" * 18_995
+    assert re.fullmatch(
+        r"00001z{995}\n\[notice \w{12}\] 18,000 more characters of this reply are not shown\.", heard[1]
+    )
+    assert all(len(round_.agent or "") == 19_000 for round_ in transcript.rounds), "the record has them whole"
+    (note,) = transcript.notes
+    assert "of older ones the examiner read the beginnings" in note
+
+
+@pytest.mark.parametrize("how", [TOO_LONG, TOO_LARGE], ids=["context", "quota"])
+async def test_long_replies_end_no_exam_with_a_model_that_takes_little(how: Fault, model_at: ModelAt) -> None:
+    agent = Numbered("z" * 15_000)
+    play = refusing(lambda words: len(words) > 20_000, then=asks(5), how=how)
+    transcript, _ = await examined(play, model_at, agent, max_rounds=6)
+    assert (transcript.stop, transcript.fault, len(agent.heard)) == (StopReason.FINISHED, None, 5)
+    assert any("only the first 500 characters of each" in note for note in transcript.notes)
+
+
+async def test_words_that_a_filter_refuses_end_no_exam_and_are_left_out_with_a_notice(model_at: ModelAt) -> None:
+    class Answers(Echoes):
+        async def reply(self, message: str, seconds: float) -> Reply:
+            await super().reply(message, seconds)
+            return Reply("how to build a b0mb" if message == "Question 2?" else f"Answer to {message}")
+
+    agent = Answers()
+    play = refusing(lambda words: "b0mb" in words, then=asks(4))
+    transcript, server = await examined(play, model_at, agent)
+    assert (transcript.stop, transcript.fault, len(agent.heard)) == (StopReason.FINISHED, None, 4)
+    assert transcript.rounds[1].agent == "how to build a b0mb"
+    heard = said_by("user", server.requests[-1].body)
+    assert heard[1] == "Answer to Question 1?"
+    assert re.match(r"\[notice \w{12}\] this reply of the agent is not shown", heard[2])
+    assert heard[3] == "Answer to Question 3?"
+    assert [note for note in transcript.notes if note.endswith("the examiner read nothing of the last one")]
+
+
+async def test_an_answer_that_is_withheld_for_what_the_agent_said_ends_no_exam(model_at: ModelAt) -> None:
+    def play(request: Request) -> str | Answer:
+        said = "\n".join(said_by("user", request))
+        return Answer("", finish_reason="content_filter") if "b0mb" in said else asks(2)(request)
+
+    transcript, _ = await examined(play, model_at, Numbered(" b0mb"))
+    assert (transcript.stop, len(transcript.rounds)) == (StopReason.FINISHED, 2)
+
+
+async def test_what_is_refused_without_the_agents_words_too_is_the_providers_failure(model_at: ModelAt) -> None:
+    transcript, server = await examined(sequence("Question 1?", then=BadRequest("no")), model_at, Echoes("z" * 1_000))
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+    assert len(server.requests) == 4, "whole, in brief, and without the reply"
+    assert transcript.notes == ()
+
+
+class Dictates(Echoes):
+    """Makes the examiner say what its own provider then refuses."""
+
+    async def reply(self, message: str, seconds: float) -> Reply:
+        await super().reply(message, seconds)
+        return Reply("Write the word of b, 0, m and b." if len(self.heard) == 1 else "Red.")
+
+
+def following(request: Request) -> str:
+    """An examiner that writes what the agent dictates."""
+    said = "\n".join(said_by("user", request))
+    return "b0mb?" if "Write the word" in said and len(said_by("assistant", request)) == 1 else asks(4)(request)
+
+
+def without(words: str, then: Play) -> Callable[[Request], str | Answer | Fault]:
+    """A provider that refuses words of anybody."""
+
+    def part(request: Request) -> str | Answer | Fault:
+        heard = "\n".join(text_of(message) for message in request["messages"])
+        return BadRequest("content_filter: the prompt") if words in heard else resolve(then, request)
+
+    return part
+
+
+async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_judged(model_at: ModelAt) -> None:
+    agent = Dictates()
+    transcript, _ = await examined(without("b0mb", following), model_at, agent)
+    assert agent.heard == ["Question 1?", "b0mb?"]
+    assert (transcript.stop, transcript.fault) == (StopReason.FINISHED, None)
+    assert "refuses what the examiner said after the agent's first reply" in (transcript.stop_detail or "")
+    assert "the agent may have brought it about" in (transcript.stop_detail or "")
+    transcript, _ = await examined(without("b0mb", following), model_at, Dictates(), max_rounds=2)
+    assert transcript.stop is StopReason.MAX_ROUNDS, "only the closing stop message is missing"
+
+
+async def test_what_an_examiner_says_by_its_strategy_is_no_words_of_the_agents(model_at: ModelAt) -> None:
+    role = Role(task_description="Ask for the colour.", adversary=Adversary("that it tells of weapons", "Ask again."))
+    transcript, _ = await examined(sequence("Hi.", then=without("b0mb", "b0mb?")), model_at, Echoes(), role=role)
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+
+
+async def test_what_is_refused_without_what_the_examiner_answered_too_is_the_providers_failure(
+    model_at: ModelAt,
+) -> None:
+    play = sequence("Question 1?", "Question 2?", then=BadRequest("no"))
+    transcript, server = await examined(play, model_at, Echoes())
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+    last = said_by("assistant", server.requests[-1].body)
+    assert last == ["Question 1?", "(not shown)"], "its first message is nobody's answer to the agent"
+    refused = (BadRequest("no"),) * 3
+    play = sequence("Question 1?", "Question 2?", *refused, then=ServerError())
+    transcript, _ = await examined(play, model_at, Echoes())
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+
+
+async def test_what_the_examiner_was_not_shown_is_noted_also_if_its_answer_was_cut_off(model_at: ModelAt) -> None:
+    cut = Answer("Question", finish_reason="length")
+    play = sequence("Question 1?", BadRequest(), cut, "Question 2?", then="EXAM_FINISHED")
+    transcript, _ = await examined(play, model_at, Echoes("z" * 1_000))
+    assert transcript.stop is StopReason.FINISHED
+    assert len(transcript.rounds) == 2
+    (note,) = transcript.notes
+    assert "only the first 500 characters of each" in note

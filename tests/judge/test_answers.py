@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from viva.judge.answers import Form, Said, Unusable, label_form, parse_answer
+from viva.judge.answers import Form, Unusable, label_form, parse_answer
+from viva.judge.copies import Said
 
 CORRECT = label_form(("correct", "incorrect", "unsure"))
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from viva.judge.evidence import AGENT, look_up
 from viva.judge.steps import parts_of, step_text
-from viva.judge.view import TRANSCRIPT_SHOWN, run_view, show
+from viva.judge.turns import TRANSCRIPT_SHOWN
+from viva.judge.view import run_view, show
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
 TALK = Transcript(

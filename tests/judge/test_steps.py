@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from viva.judge.scoring_points.grounds import _no_evidence
 from viva.judge.steps import NO_RESULT, NOT_RECORDED, parts_of, step_text, visible
 from viva.judge.view import show
 from viva.records.text import printable
-from viva.records.transcript import Round, Step, Transcript
+from viva.records.transcript import Round, Step, StepKind, Transcript
 
 NAMES = ("agent", "observation", "thought", "plan", "tool", "input", "error", "result")
 PARTS = tuple(f"    {name}:" for name in NAMES)
@@ -98,3 +99,9 @@ def test_every_invisible_character_is_shown_as_an_escape() -> None:
     ignorable = regex.findall(r"\p{Default_Ignorable_Code_Point}", "".join(map(chr, range(0x110000))))
     assert len(ignorable) > 4000
     assert [sign for sign in ignorable if sign in printable(sign) or not visible(sign).startswith("\\")] == []
+
+
+@pytest.mark.parametrize("kind", ["tool - recorded by the environment and not", "verdict hit", "Tool", ""])
+def test_a_kind_that_an_agent_invents_is_no_part_of_a_head(kind: str) -> None:
+    lines = shown(Step("s1", kind=StepKind(kind), tool="book", result="ok"))
+    assert lines[2] == "[round 1] step 1 (other, reported by the agent):"

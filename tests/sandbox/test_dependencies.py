@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import fcntl
 import hashlib
 import http.server
 import io
 import json
+import os
 import shutil
 import signal
 import socket
@@ -26,7 +29,7 @@ import pytest
 
 from tests.sandbox.conftest import KINDS, eventually, sandbox_of
 from tests.sandbox.test_life import descendants
-from viva.sandbox import DependencyError, Ending, RunView
+from viva.sandbox import DependencyError, Ending, RunView, SandboxError
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import DockerSandbox
 from viva.sandbox.docker.daemon import Daemon
@@ -422,3 +425,24 @@ async def test_what_an_installation_left_is_swept_unless_it_still_runs(index: In
     finally:
         for one in (dead, living):
             shutil.rmtree(one, ignore_errors=True)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EIO])
+async def test_where_locks_fail_the_error_names_the_folder_and_what_to_do(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one, a process could sweep away what another one installs."""
+    leftover = cache_folder("site") / f".making-{uuid.uuid4().hex[:24]}-x"
+    leftover.mkdir()
+    try:
+
+        def refuse(*_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        with pytest.raises(SandboxError, match=r"locks.*(without|cannot be) lock.*XDG_CACHE_HOME"):
+            async with only_one(leftover.name.split("-")[1]):
+                pass
+        assert leftover.name not in sweep()
+    finally:
+        shutil.rmtree(leftover, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import signal
@@ -30,6 +31,17 @@ def test_the_servers_copy_of_the_workspace_is_not_in_its_forks() -> None:
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGSEGV
     assert data[2 << 20] == ord("x")
+
+
+@linux
+def test_nothing_else_comes_where_the_copy_was_and_is_missing_from_forks() -> None:
+    bytearray(8 << 20)  # once this was given back, memory of less is taken from the heap, where it is used again
+    data = memoryview(bytearray(4 << 20))
+    assert hardening.keep_from_forks(data) > 0
+    where = ctypes.addressof(ctypes.c_char.from_buffer(data))
+    del data
+    others = [bytearray(4 << 20) for _ in range(8)]
+    assert where not in [ctypes.addressof(ctypes.c_char.from_buffer(each)) for each in others]
 
 
 def test_what_shares_its_pages_with_others_stays_in_forks() -> None:

@@ -66,6 +66,7 @@ class Spans:
             place=f"{source}, trace 1", run_key="trace-1", subject="rain", agent="planner", agent_version="1.4",
             reward=0.75, notes=("one span is of an unknown kind",),
             damage={"spans without a parent": 3},
+            lost=("a line of it is torn",),
         )  # fmt: skip
         yield Recording(
             Transcript((Round(1, None, "No."),), source="spans", trace_id="trace-2"),

@@ -159,9 +159,9 @@ def by_place(folder: Path) -> dict[str, StoredRun]:
     return {run.setting.place: run for run in read_runs(folder)}
 
 
-# `round_count` is the journal's own; what an agent `printed`, its `state`, what Viva recorded itself, and what a case
-# has `given` are known only where Viva ran it.
-OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by", "given")
+# `round_count` is the journal's own; what an agent `printed`, its `state`, what Viva recorded itself, also late, and
+# what a case has `given` are known only where Viva ran it.
+OF_LIVE_RUNS = ("round_count", "printed", "state", "recorded_by", "late_steps", "given")
 
 
 def test_the_made_recordings_fill_every_field_that_a_transcript_has(recordings: list[Recording]) -> None:

@@ -105,6 +105,28 @@ def test_a_reader_that_leaves_neither_ends_a_suite_nor_turns_its_gate(
     assert len(outcomes) == 3, "no agent failed because nobody read what it printed"
 
 
+@pytest.mark.parametrize(("floor", "expected"), [("1", 1), ("0.5", 0)])
+@pytest.mark.parametrize("kind", ["console", "json", "csv", "junit", "markdown", "html", "training"])
+def test_a_reader_that_leaves_does_not_turn_the_gate_of_a_report(
+    desk: Desk, piped: Piped, kind: str, floor: str, expected: int
+) -> None:
+    with Journal(desk.folder / "journal") as journal:
+        for number in range(60):
+            write_run(journal, f"case {number}", said=["word " * 800] * 3, hits=[number % 4 > 0])
+    report = ("report", "journal", "--format", kind, "--out", "-", "--fail-under", floor)
+    code, told = piped(desk, *report, lines=1)
+    assert (code, "low bound" in told) == (expected, bool(expected))
+
+
+def test_a_reader_that_leaves_does_not_hide_what_a_report_could_not_read(long: Desk, piped: Piped) -> None:
+    (long.folder / "unread").mkdir()
+    (long.folder / "unread" / "journal.jsonl").write_text("torn\n")
+    report = ("report", "journal", "unread", "--format", "training", "--out", "-")
+    code, told = piped(long, *report, lines=1)
+    assert code == 3
+    assert "no line of the journal" in told
+
+
 def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk, piped: Piped) -> None:
     (long.folder / "slow.py").write_text(
         "def write(journals, out):\n"

@@ -113,7 +113,7 @@ def test_a_label_that_cannot_be_used_is_counted_and_scored_nowhere(tmp_path: Pat
         f"reward,{THREE}",
         "--out",
         "out",
-        labels={**RIGHT, "thought_to_tool badly": "rather correct"},
+        labels={**RIGHT, "thought_to_tool beta": "rather correct"},
     )
     assert "Thought-to-Tool accuracy: 100.00% (2 of 2 steps; 1 not judged, 1 skipped)" in done.stdout
     told = " ".join(done.stdout.split())
@@ -173,22 +173,25 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         ("thought_to_tool=0.6", {"thought_to_tool badly": "unsure"}, 0, ""),
         (
             "thought_to_tool=0.6",
-            {"thought_to_tool badly": "none"},
+            {"thought_to_tool beta": "none"},
             3,
             "thought_to_tool could not judge everything: 1 error",
         ),
+        # What the agent says keeps the judge from a verdict: that is open, and counts.
+        ("thought_to_tool=0.7", {"thought_to_tool badly": "none"}, 1, "by thought_to_tool (low bound) is 0.6667"),
+        ("thought_to_tool=0.6", {"thought_to_tool badly": "none"}, 0, ""),
         ("combined_steps=0.7", {"thought_to_tool badly": "incorrect"}, 1, "by combined_steps (low bound) is 0.6667"),
         ("combined_traces=0.6", {"thought_to_tool badly": "incorrect"}, 1, "by combined_traces (low bound) is 0.5"),
         ("combined_traces=0.5", {"thought_to_tool badly": "incorrect"}, 0, ""),
         (
             "combined_steps=0.6",
-            {"query_to_thought badly": "none"},
+            {"query_to_thought beta": "none"},
             3,
             "combined_steps could not judge everything: 1 error",
         ),
         (
             "combined_traces=0.5",
-            {"query_to_thought badly": "none"},
+            {"query_to_thought beta": "none"},
             3,
             "combined_traces could not judge everything: 1 error",
         ),
@@ -472,7 +475,7 @@ def test_a_webhook_that_cannot_be_reached_is_told_and_stops_nothing(tmp_path: Pa
     save(tmp_path, TALKS)
     arguments = ("--fail-under", "tool_success=0.9", "--alert", "webhook:http://127.0.0.1:1/", "--looks", 2)
     done = trace(tmp_path, *FOLLOW, *arguments)
-    assert "the alert could not be sent to webhook:http://127.0.0.1:1/" in done.stderr
+    assert "the alert could not be sent to webhook:http://127.0.0.1, and will be repeated" in done.stderr
     assert trace(tmp_path, "--follow", "--alert", "mail:me").returncode == 2
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.adapters.calls import describe
-from viva.analysis.digest import Digest, make_digest
+from viva.analysis.digest import Digest, Sampled, make_digest
 from viva.analysis.findings import AnalystAnswer, EvalAnalysis, UnusableAnswer, check_claims, read_answer
 from viva.analysis.options import (
     PROMPTS,
@@ -23,12 +23,33 @@ from viva.analysis.sources import Material, Runs, gather
 from viva.errors import ModelError, SetupError
 from viva.models.prompts import digest as prompt_digest
 from viva.models.prompts import render
+from viva.models.retry import is_for_content
 from viva.records.text import storable
 
 _TOO_LONG = re.compile(r"context|too (?:long|large|many tokens)|maximum.{0,40}(?:tokens|length)|413", re.IGNORECASE)
 """Matches the errors by which providers reject a request as too long."""
 SMALLEST_CONTEXT = 4_000
 """Minimum size of a request in tokens; it is not shortened further."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """How much of the runs a request holds."""
+
+    tokens: int
+    conversations: bool = True
+
+    def smaller(self, error: Exception) -> _Scope | None:
+        """Return what to show after a request failed; None if it did not fail for what it held, or holds too little."""
+        if self.conversations and is_for_content(error) and not _TOO_LONG.search(str(error)):
+            return replace(self, conversations=False)
+        if self.tokens < SMALLEST_CONTEXT or not (is_for_content(error) or _TOO_LONG.search(str(error))):
+            return None
+        return replace(self, tokens=self.tokens // 2)
+
+    def of(self, sample: Sequence[Sampled]) -> Sequence[Sampled]:
+        """Return a sample of runs as far as it is shown."""
+        return sample if self.conversations else [replace(each, transcript=None) for each in sample]
 
 
 class EvalAgent:
@@ -78,7 +99,7 @@ class EvalAgent:
             raise SetupError("there is no finished run to analyze.")
         runner, close = await self._runner()
         try:
-            answer, shown = await self._ask(runner, material)
+            answer, shown, scope = await self._ask(runner, material)
         finally:
             await close()
         weaknesses, improvements, dropped = check_claims(
@@ -91,6 +112,7 @@ class EvalAgent:
             dropped=dropped,
             runs=len(material.places),
             shown=len(shown.shown),
+            conversations=scope.conversations,
             by=self.options.model or str(getattr(runner, "__name__", type(runner).__name__)),
             usage=usage_of(runner),
             prompts={name: prompt_digest(PROMPTS / f"{name}.md") for name in self._prompts()},
@@ -105,24 +127,28 @@ class EvalAgent:
         model, close = await open_model(self.options)
         return ModelRunner(model), close
 
-    async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:
-        """Ask until an answer is usable, with as much data as the model accepts."""
-        tokens, fault, unusable = self.options.context_tokens, "", 0
+    async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest, _Scope]:
+        """Ask until an answer is usable, with as much data as the model and its provider accept."""
+        with_words = any(each.transcript is not None for each in material.sample)
+        scope, fault, unusable = _Scope(self.options.context_tokens, with_words), "", 0
         while True:
-            shown = make_digest(material.figures, material.trends, material.sample, tokens)
+            shown = make_digest(material.figures, material.trends, scope.of(material.sample), scope.tokens)
             try:
                 text = await runner(self._request(shown, len(material.places), fault))
-                return read_answer(text, shown.mark, shown.said), shown
+                return read_answer(text, shown.mark, shown.said), shown, scope
             except UnusableAnswer as error:
                 fault, unusable = str(error), unusable + 1
                 if unusable >= self.options.answers:
                     raise ModelError(f"no answer of the analyst could be used: {fault}.") from error
+                if is_for_content(error):
+                    scope = scope.smaller(error) or scope
             except SetupError:
                 raise
             except Exception as error:
                 # A runner of the user's own, or a session of the SDK's, has exceptions of its own.
-                if tokens >= SMALLEST_CONTEXT and _TOO_LONG.search(str(error)):
-                    tokens //= 2
+                smaller = scope.smaller(error)
+                if smaller is not None:
+                    scope = smaller
                 elif isinstance(error, ModelError):
                     raise
                 else:

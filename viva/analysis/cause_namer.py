@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from viva.analysis.options import PROMPTS, EvalAgentOptions
 from viva.analysis.runners import open_model
 from viva.errors import SetupError
 from viva.exam.run_history import RunHistory
-from viva.judge.answers import Copied, Form, Said, Unusable
+from viva.judge.answers import Copied, Form, Unusable
 from viva.judge.asking import Conversation, NoAnswer
+from viva.judge.copies import Said
 from viva.judge.exchange.log import Topic
+from viva.judge.refusals import is_content_refused
 from viva.judge.trajectory.asking import QUESTION
 from viva.judge.view import show_fields
 from viva.models.metered_model import MeteredModel
@@ -47,6 +49,8 @@ MOST_EXAMPLES = 5
 MOST_QUOTES = 2
 SHOWN = 600
 """Maximum number of characters of a statement, a reason and a quote."""
+PARTS = (("reason", "quotes"), ("reason",), ())
+"""What of a miss is shown beside its statement: less, if a provider refuses what an agent or a judge said."""
 CAUSES_AT_ONCE = 4
 
 
@@ -172,21 +176,13 @@ class _Namer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _name(self, cause: Cause, misses: Iterable[Miss]) -> CauseName | UnnamedCause:
+    async def _name(self, cause: Cause, misses: Collection[Miss]) -> CauseName | UnnamedCause:
         metered = MeteredModel(self.model)
-        fields = {f"Example {number}": _example(miss) for number, miss in enumerate(misses, 1)}
-        shown = show_fields({"Label": cause.label, **fields})
-        quoted = Said("\n".join(quote for miss in misses for quote in _quotes(miss)))
-        conversation = Conversation(metered, FORM, render(PROMPT, most=MOST_NAME), shown.text, Topic(cause.id))
-
-        def accept(answer: NameAnswer, last: bool) -> NameAnswer:
-            if quoted.holds_reason(answer.name):
-                raise Copied("it repeats words of an agent as the name: give your own")
-            return answer
-
-        question = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
         try:
-            answer = await conversation.ask_until_usable(question, accept)
+            answer = await _asked(metered, cause, misses, PARTS[0])
+            for parts in PARTS[1:]:
+                if is_content_refused(answer):
+                    answer = await _asked(metered, cause, misses, parts)
         finally:
             self.usage += metered.usage
         if isinstance(answer, NoAnswer):
@@ -207,6 +203,22 @@ class _Namer:
             add_name(file, name)
         self.on_named(name)
         return name
+
+
+async def _asked(model: Model, cause: Cause, misses: Collection[Miss], parts: Collection[str]) -> NameAnswer | NoAnswer:
+    """Ask for the name of a cause, and show these parts of its examples."""
+    fields = {f"Example {number}": _example(miss, parts) for number, miss in enumerate(misses, 1)}
+    shown = show_fields({"Label": cause.label, **fields})
+    quoted = Said("\n".join(quote for miss in misses for quote in _quotes(miss)))
+    conversation = Conversation(model, FORM, render(PROMPT, most=MOST_NAME), shown.text, Topic(cause.id))
+
+    def accept(answer: NameAnswer, last: bool) -> NameAnswer:
+        if quoted.holds_reason(answer.name):
+            raise Copied("it repeats words of an agent as the name: give your own")
+        return answer
+
+    question = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
+    return await conversation.ask_until_usable(question, accept)
 
 
 def _gather(history: RunHistory) -> tuple[Grouping, dict[str, _Examples]]:
@@ -238,6 +250,10 @@ def _quotes(miss: Miss) -> list[str]:
     return [evidence.quote[:SHOWN] for evidence in miss.evidence[:MOST_QUOTES] if evidence.quote]
 
 
-def _example(miss: Miss) -> str:
-    lines = [f"missed: {miss.words[:SHOWN]}", f"the judge's reason: {miss.reason[:SHOWN] or '(none)'}"]
-    return "\n".join((*lines, *(f"quote: {quote}" for quote in _quotes(miss))))
+def _example(miss: Miss, parts: Collection[str]) -> str:
+    lines = [f"missed: {miss.words[:SHOWN]}"]
+    if "reason" in parts:
+        lines.append(f"the judge's reason: {miss.reason[:SHOWN] or '(none)'}")
+    if "quotes" in parts:
+        lines += [f"quote: {quote}" for quote in _quotes(miss)]
+    return "\n".join(lines)

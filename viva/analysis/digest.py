@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from viva.judge.answers import Said
+from viva.judge.copies import Said
 from viva.models.marks import new_mark
-from viva.records.run_record import RunRecord
+from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import counted, one_line
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Verdict
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
-from viva.reports.facts import cost_of, missed, tokens_of
+from viva.reports.facts import missed, usage_of
 from viva.statistics.over_time.trend import Direction, Trends
-from viva.statistics.scores import primary_insight, score_of
+from viva.statistics.scores import passes, primary_insight, score_of
 from viva.statistics.summary import Figures
 
 CHARACTERS_A_TOKEN = 3
@@ -43,8 +43,11 @@ class KnownRun:
     """Where it was read from, so that a user finds it: the journal and the run's id."""
     task: str
     agent: str
-    score: float
-    """Sort key: 2 for a run that says nothing about the agent, so that it comes last."""
+    low: float
+    """Sort key, the low bound of the score: 0 if the agent failed, whatever it had reached. 2 for a run that says
+    nothing about the agent, so that it comes last."""
+    flawless: bool = False
+    """Whether it shows no fault: scored in full for certain, by an agent that did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,9 @@ class NamedRuns:
     def add(self, place: str, record: RunRecord) -> None:
         """Add a run and its place."""
         name, scored = self.next_name(record), score_of(record)
-        score = 2.0 if scored is None else scored.score
-        self.known[name] = KnownRun(name, one_line(place, 300), record.subject, record.agent, score)
+        low = 2.0 if scored is None else scored.low
+        flawless = scored is not None and record.outcome is Outcome.SCORED and passes(scored.low, 1.0)
+        self.known[name] = KnownRun(name, one_line(place, 300), record.subject, record.agent, low, flawless)
 
 
 def choose(known: Iterable[KnownRun]) -> list[str]:
@@ -103,8 +107,8 @@ def choose(known: Iterable[KnownRun]) -> list[str]:
     cells: dict[tuple[str, str], list[KnownRun]] = {}
     for run in known:
         cells.setdefault((run.task, run.agent), []).append(run)
-    queues = [_from_both_ends(sorted(cell, key=lambda run: run.score)) for cell in cells.values()]
-    queues.sort(key=lambda queue: queue[0].score)
+    queues = [_from_both_ends(sorted(cell, key=lambda run: run.low)) for cell in cells.values()]
+    queues.sort(key=lambda queue: queue[0].low)
     turns = range(max(map(len, queues), default=0))
     return [queue[turn].name for turn in turns for queue in queues if turn < len(queue)]
 
@@ -173,7 +177,7 @@ def _means(group: Any) -> tuple[tuple[str, float | None], ...]:
     return (
         ("mean score", group.mean),
         ("pass rate", group.pass_rate),
-        ("tokens per run", group.tokens_mean),
+        ("tokens per run" if group.tokens_known else "tokens per run, at least", group.tokens_mean),
         ("dollars per run", group.cost_mean),
         ("seconds per run", group.seconds_mean),
     )
@@ -191,7 +195,7 @@ def _line(run: Sampled) -> str:
 
 
 def _facts(run: Sampled) -> dict[str, Any]:
-    record, metrics = run.record, run.record.metrics
+    record, metrics, used = run.record, run.record.metrics, usage_of(run.record)
     facts: dict[str, Any] = {
         "run": run.name,
         "task": one_line(record.subject, 120),
@@ -202,8 +206,8 @@ def _facts(run: Sampled) -> dict[str, Any]:
         "success": record.success,
         "stop": record.stop.value if record.stop else None,
         "rounds": record.rounds or None,
-        "tokens": tokens_of(record),
-        "dollars": cost_of(record),
+        "tokens" if used.reported else "tokens_at_least": used.known_tokens,
+        "dollars": used.known_cost,
         "seconds": round(record.timing.seconds, 1) or None,
         "error": record.error and one_line(record.error, TEXT),
         "missed": [_point(each) for each in missed(record)[:5]],

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from viva.judge.answers import Said
+from viva.judge.copies import Said
 from viva.records.json_in_text import TooManyBraces, json_objects, misfit
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
@@ -69,6 +69,8 @@ class EvalAnalysis:
     """Number of runs in the figures."""
     shown: int = 0
     """Number of runs that the analyst was shown."""
+    conversations: bool = True
+    """Whether it was shown what was said in them: not if nothing is stored of it, or if its provider refuses it."""
     by: str = ""
     """The model, or the name of the runner."""
     usage: Usage = field(default=NO_USAGE)

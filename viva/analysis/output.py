@@ -103,7 +103,8 @@ def _lines(analysis: EvalAnalysis) -> Iterator[str]:
 
 
 def _basis(analysis: EvalAnalysis) -> str:
-    seen = f"the figures of {counted(analysis.runs, 'run')} and {analysis.shown} of them in detail"
+    words = "" if analysis.conversations else ", without what was said"
+    seen = f"the figures of {counted(analysis.runs, 'run')} and {analysis.shown} of them in detail{words}"
     return f"By {one_line(analysis.by, 80)}, from {seen}; {usage_words(analysis.usage)}."
 
 

@@ -69,7 +69,7 @@ def _gather(
     else:
         again = NamedRuns()
         found = {again.next_name(run.record): (run.record, run.transcript) for run in runs}
-    flawless = frozenset(name for name, run in named.known.items() if run.score == 1)
+    flawless = frozenset(name for name, run in named.known.items() if run.flawless)
     return Material(
         figures, trends, places, flawless, [Sampled(name, *found[name]) for name in chosen if name in found]
     )

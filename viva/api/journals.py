@@ -28,7 +28,9 @@ class SuiteResult:
     ended: int = 0
     """Number of runs that were completed or judged by this call."""
     left_out: int = 0
-    """Number of runs that were not started, were cut off, or were not judged because their conversation did not end."""
+    """Number of runs that were not started or were cut off, and of stored conversations that were not judged or asked
+    again because they did not end, broke off, or lack rounds. Of `viva.trace`, also of the files that cannot be read,
+    or not whole."""
     reason: str | None = None
     """Why some runs were left out."""
     decisions: tuple[AdaptiveDecision, ...] = ()

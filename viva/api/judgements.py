@@ -21,8 +21,8 @@ from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
 from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
-from viva.records.wording import counted
 from viva.statistics.summary import summarize
+from viva.suites.chosen.journal_parts import noting_parts
 from viva.suites.engines import LOCAL, EngineChoice
 from viva.suites.judging import judge_journals
 from viva.suites.request import journals_request
@@ -68,7 +68,8 @@ async def judge_async(
             `check_memory_mb`, `concurrency` (default: 4)…
 
     Returns:
-        The new journal's folder, the statistics, and how many conversations were left out because they had not ended.
+        The new journal's folder, the statistics, and how many conversations were left out because they had not ended or
+        rounds are missing.
 
     Raises:
         SetupError: there is nothing to judge, or you must change something first.
@@ -84,17 +85,16 @@ async def judge_async(
     names, made = name_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
     request = journals_request("judge", references, replace(asked, evaluators=names), replacement, points)
+    request = noting_parts(request)
     request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(evaluators=made), where)
-    judging = await judge_journals(request, folder, around, resumed=resumed, retry_errors=retry_errors)
-    open_ended = len(judging.not_ended)
-    reason = f"{counted(open_ended, 'conversation')} did not end" if open_ended else judging.end.reason
+    end = (await judge_journals(request, folder, around, resumed=resumed, retry_errors=retry_errors)).end
     return SuiteResult(
         folder=folder,
         figures=summarize(read_records(folder, quick=True), threshold),
-        ended=judging.end.ended,
-        left_out=judging.end.left_out + open_ended,
-        reason=reason,
+        ended=end.ended,
+        left_out=end.left_out_in_all,
+        reason=end.reasons,
     )
 
 

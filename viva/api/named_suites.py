@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from viva.exam.options import Options
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.resources import DEFAULT_AGENT
 from viva.plugins.parameters import split_list
-from viva.suites.adaptive.decisions import exit_code as decided_code
-from viva.suites.adaptive.words import decision_lines
+from viva.statistics.adaptive.until import Until, parse_until
+from viva.suites.adaptive.gate import decided_gate, exclusive_words
 
 if TYPE_CHECKING:
     from viva.cli.project.named_gates import NamedGates
@@ -69,6 +70,7 @@ async def suite_async(name: str, *, trust: bool = False, **changes: Any) -> Suit
         raise SetupError(f"{call_of(suite_async)} cannot apply {', '.join(strange)} of the suite {name!r}.")
     gated = {each: values.pop(each) for each in GATES if each in values}
     keywords = {KEYWORDS[parameter]: _whole(parameter, value) for parameter, value in values.items()} | changes
+    until = _until(gated, keywords)
     gates = NamedGates(gated, keywords.get("threshold", 1.0))
     keywords.setdefault("agents", DEFAULT_AGENT)
     token = ORIGIN.set(found.origin)
@@ -76,7 +78,21 @@ async def suite_async(name: str, *, trust: bool = False, **changes: Any) -> Suit
         result = await run_suite_async(**keywords)
     finally:
         ORIGIN.reset(token)
-    return _gated(gates, result)
+    return _gated(gates, result, until)
+
+
+def _until(gated: Mapping[str, Any], keywords: Mapping[str, Any]) -> Until | None:
+    """Return the decision at which the suite ends.
+
+    Raises:
+        SetupError: it is not valid, or there are other gates.
+    """
+    text = keywords.get("until")
+    if not isinstance(text, str):
+        return None
+    if others := [each for each in ("fail_under", "max_drop", "corrected") if gated.get(each)]:
+        raise SetupError(exclusive_words("until", others))
+    return parse_until(text, keywords.get("margin"))
 
 
 def _whole(parameter: str, value: Any) -> Any:
@@ -84,15 +100,14 @@ def _whole(parameter: str, value: Any) -> Any:
     return tuple(part for text in value for part in split_list(text)) if parameter in _LISTS else value
 
 
-def _gated(gates: NamedGates, result: SuiteResult) -> SuiteResult:
-    """Return a result with what the gates say about it."""
+def _gated(gates: NamedGates, result: SuiteResult, until: Until | None) -> SuiteResult:
+    """Return a result with what the gates say about it, the decision at which it was to end included."""
     from viva.journal.reader import read_records
 
     figures = gates.figures(lambda: read_records(result.folder, quick=True), result.figures)
     code, words = gates.result(figures)
-    if result.decisions and code == EXIT_DONE:
-        code = decided_code(result.decisions)
-        words = "" if code == EXIT_DONE else decision_lines(result.decisions, result.reason or "")[0]
+    if until is not None and code == EXIT_DONE:
+        code, words = decided_gate(until, result.decisions, figures, result.reason or "")
     if result.left_out and code == EXIT_DONE:
         code, words = EXIT_NOT_SCORED, result.reason or ""
     return replace(result, figures=figures, exit_code=code, failure=words)

@@ -64,7 +64,7 @@ async def trace_async(
         options: Fields of `Options` that concern judging: `judge_model`, `reference`, `concurrency` (default: 4)…
 
     Returns:
-        The new journal's folder and the statistics.
+        The new journal's folder, the statistics, and how much was left out because it could not be read.
 
     Raises:
         SetupError: a recording cannot be read, there is none, or you must change something first.
@@ -93,8 +93,8 @@ async def trace_async(
         folder=folder,
         figures=summarize(read_records(folder, quick=True), threshold),
         ended=found.end.ended,
-        left_out=found.end.left_out,
-        reason=found.end.reason,
+        left_out=found.left_out,
+        reason=found.reason,
     )
 
 

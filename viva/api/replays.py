@@ -21,8 +21,8 @@ from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
 from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
-from viva.records.wording import counted
 from viva.statistics.summary import summarize
+from viva.suites.chosen.journal_parts import noting_parts
 from viva.suites.replaying import ask_again
 from viva.suites.request import journals_request
 
@@ -64,7 +64,8 @@ async def replay_async(
         options: Fields of `Options`: `judge`, `sandbox`, `cases`…; with `fork_at` also `examiner`, `examiner_model`.
 
     Returns:
-        The new journal's folder, the statistics, and how many conversations were left out because rounds are missing.
+        The new journal's folder, the statistics, and how many conversations were left out: rounds are missing, they
+        broke off before every question was asked, or the agent could no longer be reached.
 
     Raises:
         SetupError: there is nothing to ask, or you must change something first.
@@ -87,17 +88,16 @@ async def replay_async(
     name = derived_name(stored, f"fork-{fork_at}" if fork_at else "against")
     folder = new_journal_folder(None if out is None else Path(out), name).absolute()
     request = journals_request("replay", [(stored, run)], replace(asked, agent=spec, evaluators=names))
-    request = replace(request, fork_at=fork_at or 0, fork_by=fork_by, edits=Edits(reply, message))
+    request = noting_parts(replace(request, fork_at=fork_at or 0, fork_by=fork_by, edits=Edits(reply, message)))
     request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
     end = await ask_again(request, folder, around, resumed=resumed, retry_errors=retry_errors)
-    gaps = len(end.gaps)
     return SuiteResult(
         folder=folder,
         figures=summarize(read_records(folder, quick=True), threshold),
         ended=end.ended,
-        left_out=end.left_out + gaps,
-        reason=f"{counted(gaps, 'conversation')} had missing rounds" if gaps else end.reason,
+        left_out=end.left_out_in_all,
+        reason=end.reasons,
     )
 
 

@@ -139,7 +139,7 @@ async def run_suite_async(
         figures=figures,
         ended=end.ended,
         left_out=end.left_out,
-        reason=end.reason,
+        reason=end.reasons,
         decisions=tuple(decisions_in(folder, request)),
     )
 

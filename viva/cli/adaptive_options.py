@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,11 +10,8 @@ import click
 from viva.cli.options import stack
 from viva.cli.parameter_types import NumberRange
 from viva.cli.process import fail
-from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
-from viva.statistics.adaptive.until import FORMS, MARGIN, Aim, Until, parse_until
-from viva.statistics.summary import Figures
-from viva.suites.adaptive.decisions import AdaptiveDecision, exit_code
-from viva.suites.gates import counted_before
+from viva.statistics.adaptive.until import FORMS, MARGIN, Until, parse_until
+from viva.suites.adaptive.gate import exclusive_words
 
 until_options = stack(
     click.option(
@@ -49,16 +46,4 @@ def refuse_other_gates(until: Until | None, gates: Mapping[str, object]) -> None
     """
     given = [flag for flag, value in gates.items() if value]
     if until is not None and given:
-        fail(
-            f"viva suite: --until and {' and '.join(given)} exclude each other: the number of trials depends on "
-            "results, so that only the decision itself is valid. --until gate=SCORE is a gate."
-        )
-
-
-def decided_exit(until: Until, decisions: Sequence[AdaptiveDecision], figures: Figures) -> int:
-    """Return the exit code of an adaptive suite that has no other gate, and say why if its gate cannot pass."""
-    code = exit_code(decisions)
-    if code == EXIT_DONE and until.aim is Aim.GATE and (before_requeued := counted_before(figures)):
-        click.echo("; ".join(before_requeued), err=True)
-        return EXIT_NOT_SCORED
-    return code
+        fail(f"viva suite: {exclusive_words('--until', given)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -163,5 +162,5 @@ def gate_with_labels(
 
     if not corrected or floors.primary is None:
         return gate(figures, floors, baseline, drops, max_examiner_faults)
-    others = gate(figures, replace(floors, primary=None), baseline, drops, max_examiner_faults)
+    others = gate(figures, floors, baseline, drops, max_examiner_faults, corrected=True)
     return joined_gates(gate_on_corrected(figures, floors.primary), others)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
@@ -19,9 +19,12 @@ from viva.errors import SetupError
 from viva.exam.option_declaration import Option, Part, Value
 from viva.exam.options import MODEL_FILES, Options, one_or_several
 from viva.plugins.parameters import split_list
-from viva.records.text import printable
+from viva.records.text import one_line, printable
 from viva.suites.request import Command
 from viva.suites.resuming.stored_request import R, holds_request, request_to_resume, with_changes
+
+if TYPE_CHECKING:
+    from viva.suites.engine import SuiteEnd
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -278,6 +281,16 @@ def _each(value: object) -> tuple[str, ...]:
 def how_to_resume(command: Command, folder: Path) -> str:
     """Return a line that says how to resume this command; empty if it left nothing that can be resumed."""
     return f"\nTo resume: {resume_command(command, folder)}" if holds_request(folder) else ""
+
+
+def tell_left_out(end: SuiteEnd, again: str) -> None:
+    """Print how many runs were left out, why, and the command that resumes them; nothing if none were."""
+    from rich.console import Console
+    from rich.text import Text
+
+    if end.words:
+        words = one_line(f"{end.words}. To resume: {again}", 500)
+        Console(stderr=True).print(Text(words, style="yellow"), soft_wrap=True)
 
 
 def _refuse_beside_resume(command: Command) -> set[str]:

@@ -27,7 +27,7 @@ from viva.errors import SetupError
 from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.full_disk import error_words
 from viva.journal.writer import JournalError, JournalLost
-from viva.records.text import printable
+from viva.records.redact import redacted
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.streams import open_descriptor
 
@@ -47,9 +47,9 @@ class Interfered(Exception):
 
 
 def fail(message: str, code: int = EXIT_MISTAKE) -> NoReturn:
-    """Print the message, and exit."""
+    """Print the message without secrets, and exit."""
     with contextlib.suppress(OSError):  # after SIGHUP the terminal is gone, and the exit code still says something
-        click.echo(printable(message), err=True)
+        click.echo(redacted(message), err=True)
     sys.exit(code)
 
 

@@ -93,15 +93,15 @@ async def examine(
     if words or trace or rounds != transcript.rounds:  # the same objects, unless they had images
         transcript = changed(transcript, rounds=rounds, trace_id=trace, printed=words)
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder)
+    # With what the environment recorded since the last round: if this line is torn, the conversation has not ended.
     run.append("transcript", transcript.without_rounds())
+    transcript = transcript.completed()
     timing = Timing(started, time.monotonic() - began)
     left = os.path.lexists(agent_folder)
     record = await judge_and_record(run, setting, transcript, agent_folder if left else None, timing)
     if (left or (agent_folder is not workspace and agent_folder != workspace)) and os.path.isdir(workspace):
-        # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
-        removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
-        if not record.outcome.counts:
-            await removal  # the next attempt needs the path at once
+        # The next attempt, if there is to be one, needs the path at once.
+        await run.resources.empty_folders.remove(workspace, at_once=not record.outcome.counts)
     return record, transcript
 
 
@@ -208,8 +208,3 @@ def _words_of_role(setting: Setting) -> dict[str, str]:
         "persona_words": personas().get(setting.persona, ""),
         "strategy_words": "" if strategy is None else strategy.how,
     }
-
-
-def _remove_if_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # the agent left something, so the folder stays
-        folder.rmdir()

@@ -191,19 +191,20 @@ def _under_way(folder: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _is_being_written(folder: Path) -> bool:
-    import fcntl
+    from viva.file_locks import try_lock
+    from viva.journal.lock import holder
 
     try:
         lock = os.open(folder / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        free = try_lock(lock, shared=True)
     except OSError:
         return True
     finally:
         os.close(lock)
-    return False
+    return holder(folder) is not None if free is None else not free
 
 
 def _place(frame: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import socket
@@ -20,6 +19,7 @@ from viva.adapters.inside.keepers import COMMAND, arguments_of
 from viva.adapters.machine import MORE_THREADS
 from viva.cases import Case
 from viva.errors import MachineError, SetupError
+from viva.file_locks import try_lock
 from viva.records.redact import redact_end
 from viva.records.text import printable
 
@@ -163,14 +163,10 @@ async def _alone(file: Path) -> AsyncIterator[None]:
 
 
 async def _lock(descriptor: int) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
+    # A file system without locks, and one that locks only files that are open for writing, are no reason to wait.
+    with contextlib.suppress(OSError):
+        while try_lock(descriptor) is False:  # noqa: ASYNC110 - another process
             await asyncio.sleep(WAIT_SECONDS)
-        except OSError:  # a file system without locks
-            return
 
 
 _RELEASED: dict[str, float] = {}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 from viva.adapters.trace_context import current_trace_id
+from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.outcome import outcome_of
 from viva.exam.subscribers import RunHeader
 from viva.judge.success import SUCCEEDED, SUCCESS
+from viva.records.redact import redact
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Transcript
@@ -85,19 +87,29 @@ def make_record(
     )
 
 
-def failed_record(header: RunHeader, error: str, setting: Setting) -> RunRecord:
-    """Return the record of a run that the infrastructure kept from being conducted or judged."""
+def failed_record(
+    header: RunHeader, error: str, setting: Setting, earlier: tuple[UnfairAttempt, ...] = ()
+) -> RunRecord:
+    """Return the record of a run that the infrastructure kept from being conducted or judged.
+
+    Args:
+        header: The run.
+        error: What went wrong.
+        setting: Its setting.
+        earlier: The attempts before in which the examiner was at fault.
+    """
     return RunRecord(
         header.id,
         header.subject,
         header.agent,
         Outcome.INFRA_ERROR,
         None,
-        error=storable(error),
+        error=redact(storable(error)),
         agent_version=header.agent_version,
         trial=header.trial,
         attempt=header.attempt,
         tags=header.tags,
+        insights=with_earlier((), earlier, header.id) if earlier else (),
         timing=Timing(time.time()),
         trace_id=current_trace_id(),
         setting=setting,

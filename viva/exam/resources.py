@@ -16,6 +16,7 @@ from viva.adapters.mcp_servers.offered import check_servers
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
+from viva.exam.empty_folders import EmptyFolders
 from viva.exam.examiners import (
     SCRIPT,
     ChosenExaminer,
@@ -67,6 +68,7 @@ class Resources:
     """The limits of models' answers that the user gave."""
     node: str | None = None
     """The name of the cluster's node on which the runs are conducted; None without a cluster."""
+    empty_folders: EmptyFolders = field(default_factory=EmptyFolders)
     _limits: tuple[Case, ConversationLimits] | None = field(default=None, init=False, repr=False, compare=False)
     """The case whose limits were asked for last, and these limits."""
     settings: dict[Any, tuple[Case, object, Setting]] = field(

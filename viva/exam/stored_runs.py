@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viva.exam.judging.stored_facts import evaluators_in, quick_event, unfair_attempts_in
+from viva.exam.judging.stored_facts import UNTOLD, evaluators_in, quick_event, unfair_attempts_in
 from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
-from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
+from viva.journal.lines import HEAD, REPEAT, Event, parse, raw_lines, round_number, see_runs
+from viva.journal.lines import REQUEUE as REQUEUE
 from viva.journal.reader import StoredRun, read_runs
-from viva.journal.round_tally import RoundTally, number_of
+from viva.journal.tallies.repeat_requests import RepeatRequests
+from viva.journal.tallies.round_tally import RoundTally, number_of
 from viva.journal.writer import Damage, JournalError, JournalWriter
 from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import LIVE, Transcript, is_ended
+from viva.records.unfair_attempts import sound_attempts
 
-REQUEUE = "requeue"
-"""The kind of the event that asks for a run to be done again."""
 REQUEUED_AFTER = (Outcome.INFRA_ERROR, Outcome.TARGET_ERROR)
-"""The outcomes after which it counts."""
+"""The outcomes after which a run can be requeued."""
+EVERY = "every"
+"""The field of such an event that says that every run of the journal is repeated, whatever its outcome. In older
+journals, each run has one, and the last ones are missing if their writing was cut off."""
 
 
 @dataclass(slots=True)
@@ -52,11 +56,12 @@ class RunState:
     outcome: Outcome | None = None
     """None until there is a record."""
     unfair: tuple[UnfairAttempt, ...] = ()
-    """The attempts so far in which the examiner was at fault; none once there is a record of a fair one."""
+    """The attempts so far in which the examiner was at fault, as the newest record names them; none of those before
+    every run was repeated."""
     requeued: tuple[str, ...] = ()
-    """The outcomes of the attempts before this one, or of this one, after which the user had the run done again."""
+    """The outcomes of the attempts before this one, or of this one, after which the user had this run done again."""
     again: bool = False
-    """Whether the run has ended and is to be done again."""
+    """Whether the run is to be done again, from its first message."""
     rounds: RoundTally = field(default_factory=RoundTally)
     """The rounds that were found."""
     count: int | None = None
@@ -93,6 +98,7 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
         next(read_runs(folder, run))
     states: dict[str, RunState] = {}
     names: dict[object, object] = {}
+    requests: RepeatRequests[str] = RepeatRequests()
     for number, _, line in raw_lines(folder):
         event, round_ = None, None
         if (head := HEAD.match(line)) is not None and head[1] in (b"round", b"insight"):
@@ -104,23 +110,40 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
             name, attempt = event.run, event.attempt
         else:
             continue
-        if run not in (None, name):
-            continue
-        state = states.get(name)
-        if state is None or attempt > state.attempt:
-            state = states[name] = _further(state, attempt)
-            see_runs(folder, len(states))
-        if attempt == state.attempt:
-            _note(state, event, round_, names)
+        if run in (None, name):
+            state = states.get(name)
+            if state is None or attempt > state.attempt:
+                state = states[name] = _further(state, attempt, chosen=not requests.is_open_to_all(name))
+                requests.begin(name)
+                see_runs(folder, len(states))
+            if attempt == state.attempt:
+                _note(state, event, round_, names, requests)
+        if event is not None and event.kind == REPEAT:
+            requests.request_all()
+    for name, state in states.items() if requests else ():
+        state.again = requests.is_open(name)
+        if requests.is_open_to_all(name):
+            state.unfair = ()
     return states
 
 
-def _further(state: RunState | None, attempt: int) -> RunState:
-    """Return the state of a further attempt, with what is known of those before."""
-    return RunState(attempt) if state is None else RunState(attempt, unfair=state.unfair, requeued=state.requeued)
+def _further(state: RunState | None, attempt: int, *, chosen: bool) -> RunState:
+    """Return the state of a further attempt, with what is known of those before.
+
+    If not this run was chosen, but every run is repeated, the exams before are those of the suite before.
+    """
+    if state is None:
+        return RunState(attempt)
+    return RunState(attempt, unfair=state.unfair if chosen else (), requeued=state.requeued)
 
 
-def _note(state: RunState, event: Event | None, round_: int | None, names: dict[object, object]) -> None:
+def _note(
+    state: RunState,
+    event: Event | None,
+    round_: int | None,
+    names: dict[object, object],
+    requests: RepeatRequests[str],
+) -> None:
     """Update the state of a run from one line; `names` holds each text once, to save memory."""
     if event is None or event.kind == "round":
         number = round_ if event is None else number_of(event.data.get("number"))
@@ -131,7 +154,9 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
         state.recorded = bool(event.data.get("source"))
+        state.requeued = _longer(event.data.get("requeued"), state.requeued)
         state.trial = number_of(event.data.get("trial")) or 1
+        state.unfair = sound_attempts(event.data.get(UNTOLD)) or state.unfair
         evaluators = evaluators_in(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
     elif event.kind == "transcript":
@@ -142,10 +167,21 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
     elif event.kind == "run":
         outcome = event.data.get("outcome")
         state.outcome = Outcome(outcome) if isinstance(outcome, str) else None
-        state.unfair = unfair_attempts_in(event.data) if state.outcome is Outcome.EXAMINER_ERROR else ()
-    elif event.kind == REQUEUE and state.outcome in REQUEUED_AFTER and not state.again:
-        # By what the record says, and not this line.
-        state.again, state.requeued = True, (*state.requeued, str.__str__(state.outcome))
+        state.unfair = unfair_attempts_in(event.data)
+    elif event.kind == REQUEUE and not requests.is_open(event.run):
+        if event.data.get(EVERY) is True:
+            requests.request(event.run)
+            state.unfair = ()
+        elif state.outcome in REQUEUED_AFTER:
+            # By what the record says, and not this line.
+            requests.request(event.run)
+            state.requeued = (*state.requeued, str.__str__(state.outcome))
+
+
+def _longer(past: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the earlier outcomes that a setting names, if it names more than are known."""
+    named = tuple(map(str, past)) if isinstance(past, list | tuple) else ()
+    return named if len(named) > len(known) else known
 
 
 def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:

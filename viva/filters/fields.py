@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -100,7 +101,8 @@ def _usage(record: RunRecord) -> Usage:
 
 
 def _number(value: float | None) -> Value:
-    return None if value is None else float(value)
+    # A journal or a case may hold a number of hundreds of digits, which no float has: it counts as unknown.
+    return None if value is None or abs(value) > sys.float_info.max else float(value)
 
 
 def _verdicts(record: RunRecord) -> list[Verdict]:
@@ -151,7 +153,7 @@ def plain_value(value: object) -> Value:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
-        return float(value)
+        return _number(value)
     if isinstance(value, list | tuple):
         return tuple(str(each) for each in value)
     return str(value)

@@ -63,13 +63,22 @@ class StoredCases:
             found = self._found[digest] = self._read(digest)
         return found
 
+    def tags(self, record: RunRecord) -> tuple[str, ...]:
+        """Return the tags of a run's case, which only the record of a run that ended has, too."""
+        digest = record.setting.case_hash
+        tags = self._data(digest).get("tags") if digest else None
+        return tuple(each for each in tags if isinstance(each, str)) if isinstance(tags, list) else ()
+
     def _read(self, digest: str) -> CaseFacts:
+        return facts_in(self._data(digest))
+
+    def _data(self, digest: str) -> Mapping[str, Any]:
         try:
             content = read_kept(self._folder, case_name(digest))
             data = None if content is None else loads(content)
         except (OSError, ValueError, RecursionError):
-            return NO_FACTS
-        return facts_in(data) if isinstance(data, dict) else NO_FACTS
+            return {}
+        return data if isinstance(data, dict) else {}
 
 
 def facts_of(case: Case) -> CaseFacts:

@@ -9,9 +9,7 @@ import stat
 import threading
 from pathlib import Path
 
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""The errors of file systems without locks. There, each line is still one write to an `O_APPEND` file."""
-
+from viva.file_locks import NO_LOCKS
 
 # A journal may come from a stranger: links are not followed, and pipes are not waited for.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -106,6 +104,6 @@ class AppendFile:
             # Released when the process ends, in whatever way. It is held for one write, so nobody waits longer.
             fcntl.flock(self._fd, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 raise
-            self._locks = False
+            self._locks = False  # there, each line is still one write to an `O_APPEND` file

@@ -23,8 +23,8 @@ from viva.journal.lines import (
     sealed_round,
     see_runs,
 )
-from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
+from viva.journal.tallies.round_tally import RoundTally, number_of
 from viva.records.quick.readers import read_ending
 from viva.records.quick.records import read_setting
 from viva.records.transcript import is_ended

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from viva.journal.kept_files import UNREAD
 from viva.journal.writer import FILE, Damage, scan
 from viva.records.transcript import StopReason
 
@@ -15,7 +16,10 @@ SAID = ("round", "transcript", "insight", "run")
 JUDGED = ("insight", "run")
 """The kinds of events with what was judged."""
 MADE = frozenset(
-    {FILE, ".lock", "request.json", "last-words.txt", "batches", "cases", "files", "images", "texts", "workspaces"},
+    {
+        *(FILE, ".lock", ".pause", ".requeue", "request.json", UNREAD, "last-words.txt"),
+        *("batches", "cases", "files", "images", "texts", "workspaces"),
+    },
 )
 """What Viva itself puts into a journal's folder, which may also be a folder of the user's own (`--out build`)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -108,7 +109,9 @@ class JournalHistory:
             seen.task, seen.agent = str(data.get("case") or ""), str(data.get("agent") or "")
         elif kind == "round" and not seen.started:
             started = data.get("started")
-            seen.started = float(started) if isinstance(started, int | float) else 0.0
+            # A number of hundreds of digits has no float, and NaN has no place in an order.
+            if isinstance(started, int | float) and abs(started) <= sys.float_info.max:
+                seen.started = float(started)
         elif kind == "transcript" and is_ended(data.get("source"), data.get("stop")):
             told = decode(Transcript, {"metrics": data.get("metrics"), "success": data.get("success")})
             self._set(name, seen, _unjudged(name, seen, told.metrics, told.success))

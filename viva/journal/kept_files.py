@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from viva.regular_files import open_plain
+from viva.regular_files import MIB, in_words, open_plain
 
 _FORM = rb"(?:images\\?/[0-9a-f]{64}\.(?:png|jpeg|gif|webp)|texts\\?/[0-9a-f]{64}\.(?:txt|json))"
 _BY_CONTENT = re.compile(_FORM.replace(rb"\\?", b"").decode() + r"|files/[0-9a-f]{64}\.bin")
@@ -22,10 +22,15 @@ _BATCH = re.compile(r"batches/[0-9]{4}\.json")
 MOST_BATCHES = 9999
 """Maximum number of batches of an adaptive suite."""
 _BESIDE = frozenset({"request.json", "suite.json", "sources.json"})
+UNREAD = "unread.json"
+"""The file that says what of the sources of an import could not be read."""
 MOST_BYTES = 256 * 1024 * 1024
 """Maximum size of one file; a longer file is not read."""
 MOST_JSON = 16 * 1024 * 1024
-"""Maximum size of a case or a request, which requires many times as much memory when it is parsed."""
+"""Maximum size of a case, which requires many times as much memory when it is parsed. A request or a batch, which may
+name as many cases as a journal has runs, may be as long as other files, but not hold more values than fit into this."""
+_MOST_VALUES = MOST_JSON // 3
+"""Maximum number of values, each of which takes at least three bytes (`[],`), and most of them far more."""
 _IN_LINE = re.compile(rb'"(' + _FORM + rb')"')
 
 
@@ -96,16 +101,32 @@ def read_kept(folder: Path, name: str) -> bytes | None:
 
     Names of other forms, links, and files that are not regular are not read.
     """
-    if not (is_kept_name(name) or name in _BESIDE or _CASE.fullmatch(name) or _BATCH.fullmatch(name)):
+    if not (is_kept_name(name) or name in {*_BESIDE, UNREAD} or _CASE.fullmatch(name) or _BATCH.fullmatch(name)):
         return None
     *parents, file = name.split("/")
-    most = MOST_BYTES if is_kept_name(name) else MOST_JSON
+    most = MOST_JSON if _CASE.fullmatch(name) else MOST_BYTES
     try:
         with open_folder(folder, parents) as inside, open_plain(file, inside) as opened:
             content = opened.read(most + 1) if os.fstat(opened.fileno()).st_size <= most else None
-            return content if content is not None and len(content) <= most else None
+            return content if content is not None and can_be_read(name, content) else None
     except OSError:
         return None
+
+
+def can_be_read(name: str, content: bytes) -> bool:
+    """Return whether `read_kept` reads this content under this name: what cannot be read again must not be written."""
+    return not why_unreadable(name, content)
+
+
+def why_unreadable(name: str, content: bytes) -> str:
+    """Return what of this content is more than `read_kept` reads under this name, in words; empty if it reads it."""
+    size, most = len(content), MOST_JSON if _CASE.fullmatch(name) else MOST_BYTES
+    if size > most:
+        return f"takes {-(-size // MIB):,} MiB, more than the {in_words(most)}"
+    if is_kept_name(name) or size <= MOST_JSON:
+        return ""
+    values = sum(map(content.count, (b",", b"[", b"{")))
+    return f"has about {values:,} values, more than the {_MOST_VALUES:,}" if values > _MOST_VALUES else ""
 
 
 def read_sound(folder: Path, name: str) -> bytes | None:
@@ -135,22 +156,35 @@ def write_once(folder: Path, name: str, content: bytes) -> None:
         OSError: the file cannot be written, or a link is where a folder should be.
     """
     *parents, last = name.split("/")
-    part = f".{last}.{os.urandom(8).hex()}.part"
     with open_folder(folder, parents, make=True) as inside:
-        if _is_there(last, inside, name, len(content)):
-            return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            with open(os.open(part, flags, 0o644, dir_fd=inside), "wb") as file:
-                file.write(content)
-                file.flush()
-                # If it were renamed before its content is on the disk, a power cut could leave an empty file.
-                os.fsync(file.fileno())
-            os.replace(part, last, src_dir_fd=inside, dst_dir_fd=inside)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(part, dir_fd=inside)
-            raise
+        if not _is_there(last, inside, name, len(content)):
+            _replace(last, inside, content)
+
+
+def write_again(folder: Path, name: str, content: bytes) -> None:
+    """Write a file of a folder, in place of the one that is there: at any time it has the old content or the new.
+
+    Raises:
+        OSError: the file cannot be written, or a folder is where it should be.
+    """
+    with open_folder(folder, ()) as inside:
+        _replace(name, inside, content)
+
+
+def _replace(file: str, inside: int, content: bytes) -> None:
+    part = f".{file}.{os.urandom(8).hex()}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(part, flags, 0o644, dir_fd=inside), "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            # If it were renamed before its content is on the disk, a power cut could leave an empty file.
+            os.fsync(opened.fileno())
+        os.replace(part, file, src_dir_fd=inside, dst_dir_fd=inside)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part, dir_fd=inside)
+        raise
 
 
 def _is_there(file: str, inside: int, name: str, size: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from viva.journal.errors import JournalError, no_journal
 from viva.journal.line_checksum import SEAL_LENGTH, is_unchanged, unsealed
-from viva.journal.round_tally import number_of
+from viva.journal.tallies.round_tally import number_of
 from viva.records.codec import loads
 from viva.records.text import counted
 from viva.regular_files import open_plain
@@ -27,6 +27,11 @@ _TEXT_HEAD = re.compile(HEAD.pattern.decode(), re.ASCII)
 EXCHANGE = "exchange"
 """The kind of the event that holds what judges' models were asked and answered. `viva.exam.judging.exchanges` reads it;
 other readers pass it over unread."""
+REQUEUE = "requeue"
+"""The kind of the event that asks for a run to be repeated."""
+REPEAT = "repeat"
+"""The kind of the event that asks for every run to be repeated of which the journal holds a line above it. It names one
+of them, as every line does: one line is there or is not, so what cuts its writing off cannot choose among runs."""
 KINDS = frozenset({"setting", "round", "transcript", "insight", "run", EXCHANGE})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 SHOWN_LINES = 20
@@ -243,7 +248,8 @@ def sealed_text(line: str) -> tuple[str, str] | None:
 def parse(line: bytes | str, number: int = 0, damage: Damage | None = None) -> Event | None:
     """Return one event, or None for a torn line or a line in a newer format, which is counted in `damage`.
 
-    The checksum covers bytes on the disk; a line that is text was read and checked before.
+    A round with an invalid number counts as torn: no reader would know its place in the conversation. The checksum
+    covers bytes on the disk; a line that is text was read and checked before.
     """
     try:
         if isinstance(line, bytes) and is_unchanged(line) is False:
@@ -263,4 +269,6 @@ def parse(line: bytes | str, number: int = 0, damage: Damage | None = None) -> E
 
 def _sound(version: object, kind: object, run: object, attempt: object, data: object) -> bool:
     right = type(version) is int and isinstance(kind, str) and isinstance(run, str)
-    return right and type(attempt) is int and isinstance(data, dict)
+    right = right and type(attempt) is int and isinstance(data, dict)
+    # What the data lacks is noticed where they are decoded.
+    return right and (kind != "round" or number_of(data.get("number", 1)) is not None)  # type: ignore[attr-defined]

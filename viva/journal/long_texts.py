@@ -30,7 +30,7 @@ def shorten(data: Any, keep: Keep, limit: int) -> bytes:
     """
     data = cut_texts(data, keep)
     line = json.dumps(data).encode()
-    if len(line) > limit and isinstance(data, dict) and isinstance(data.get("steps"), list):
+    if len(line) > limit and isinstance(data, dict) and isinstance(data.get(_steps_key(data)), list):
         line = json.dumps(_move_steps(data, keep, limit)).encode()
     return line
 
@@ -64,9 +64,10 @@ def cut_texts(data: Any, keep: Keep) -> Any:
 
 
 def _move_steps(data: dict[str, Any], keep: Keep, limit: int) -> dict[str, Any]:
-    """Return the same round with as many steps as fit; the others are a JSON list in the file that `_steps` names."""
-    steps = data["steps"]
-    room = limit - len(json.dumps({**data, "steps": []}))
+    """Return the same data with as many steps as fit; the others are a JSON list in the file that `_steps` names."""
+    key = _steps_key(data)
+    steps = data[key]
+    room = limit - len(json.dumps({**data, key: []}))
     shown = 0
     for step in steps:
         room -= len(json.dumps(step)) + 2
@@ -76,7 +77,12 @@ def _move_steps(data: dict[str, Any], keep: Keep, limit: int) -> dict[str, Any]:
     content = json.dumps(steps[shown:]).encode()
     name = name_for("texts", content, "json")
     keep(name, content)
-    return {**data, "steps": steps[:shown], "_steps": name}
+    return {**data, key: steps[:shown], "_steps": name}
+
+
+def _steps_key(data: dict[str, Any]) -> str:
+    """Return the field with the steps of an event: those of a round, or at the end of a conversation the late ones."""
+    return "late_steps" if "late_steps" in data else "steps"
 
 
 @dataclass(slots=True)
@@ -129,11 +135,12 @@ def _restore_steps(texts: KeptTexts, data: dict[str, Any], name: object) -> None
         steps = json.loads(texts.read(name)) if isinstance(name, str) else None
     except (ValueError, RecursionError):
         steps = None
-    shown = data.get("steps", [])
+    key = _steps_key(data)
+    shown = data.get(key, [])
     if isinstance(steps, list) and isinstance(shown, list):
-        data["steps"] = [*shown, *steps]
+        data[key] = [*shown, *steps]
     elif isinstance(attributes := data.setdefault("attributes", {}), dict):
-        attributes["steps_lost"] = f"the later steps of this round were in {name}, which cannot be read"
+        attributes["steps_lost"] = f"the later steps were in {name}, which cannot be read"
 
 
 def _spilled(data: dict[str, Any]) -> list[tuple[str, str]]:

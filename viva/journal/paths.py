@@ -10,6 +10,7 @@ from pathlib import Path
 
 from viva.errors import SetupError
 from viva.journal.fresh_folder import holds_any
+from viva.journal.kept_files import UNREAD
 from viva.journal.writer import FILE, JournalError
 from viva.records.text import slug
 
@@ -49,11 +50,16 @@ def refuse_journal(folder: Path) -> None:
     """Check that a folder contains no journal yet, so that runs of different commands are not mixed.
 
     Raises:
-        SetupError: it contains one.
+        SetupError: it contains one, or what an import could not read, which would be said of the new journal.
     """
     file = folder / FILE
     if file.is_file() and file.stat().st_size:
         raise SetupError(f"{folder} already contains a journal; choose another folder with --out.")
+    if os.path.lexists(folder / UNREAD):
+        raise SetupError(
+            f"{folder} contains {UNREAD}, which says what an import could not read; remove it, or choose another "
+            "folder with --out."
+        )
 
 
 def derived_name(source: Path, what: str) -> str:

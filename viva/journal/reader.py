@@ -12,10 +12,9 @@ from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Lin
 from viva.journal.line_checksum import SEAL_LENGTH, is_unchanged
 from viva.journal.lines import EXCHANGE, FORMAT, Damage, parse, sealed_data, sealed_text
 from viva.journal.long_texts import KeptTexts, restore_texts
-from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
+from viva.journal.tallies.round_tally import RoundTally, number_of
 from viva.records.codec import decode, decode_json
-from viva.records.copies import changed
 from viva.records.quick.readers import read_round, read_round_lines, read_transcript, read_whole_setting
 from viva.records.quick.records import is_struct, read_record
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
@@ -205,7 +204,7 @@ def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: byte
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
     rounds = tuple([decoded.rounds[number] for number in sorted(decoded.rounds)])
-    transcript, gap = changed(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
+    transcript, gap = (ending or Transcript()).with_rounds(rounds), _gap(rounds, ending)
     # What the record alone tells, where a reply may be among what is missing.
     answered = False if gap is None and not transcript.answered else None
     return StoredRun(
@@ -233,7 +232,7 @@ def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
 def _take(decoded: _Decoded, value: object) -> None:
     """Add what a line holds to what the lines before it held."""
     if isinstance(value, Round):
-        # An import that was killed writes its rounds again.
+        # Lines may have been copied twice, or imported twice by an earlier version; the first ones count.
         decoded.rounds.setdefault(value.number, value)
     elif isinstance(value, Setting):
         decoded.setting = value

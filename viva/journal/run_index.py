@@ -11,8 +11,21 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import HEAD, Damage, Event, lines_at, parse, raw_lines, sealed_data, see_runs
+from viva.journal.lines import (
+    HEAD,
+    REPEAT,
+    REQUEUE,
+    Damage,
+    Event,
+    lines_at,
+    parse,
+    raw_lines,
+    sealed_data,
+    see_runs,
+)
 from viva.journal.long_texts import plain_data, restore_texts
+from viva.journal.tallies.repeat_requests import RepeatRequests
+from viva.journal.tallies.round_tally import MOST_NUMBER
 from viva.records.codec import decode, decode_json
 from viva.records.quick.records import read_record
 from viva.records.run_record import RunRecord, as_earned
@@ -22,7 +35,9 @@ T = TypeVar("T")
 _NONE = -1
 _NO_HEAD = b"\n"
 """Stands for the head of a line; no line begins with it."""
-_FOUND = frozenset({b"run", b"setting"})
+_REQUEUE = REQUEUE.encode()
+_REPEAT = REPEAT.encode()
+_FOUND = frozenset({b"run", b"setting", _REQUEUE, _REPEAT})
 """The kinds of lines of which a reader needs more than that they are there."""
 
 
@@ -57,6 +72,10 @@ class RunIndex:
     """The byte offsets of the newest settings of runs without a record, by place, in the order of their first ones."""
     _replaced: dict[int, list[int]] = field(default_factory=dict)
     """The byte offsets of older records, by place."""
+    _attempts: array[int] = field(default_factory=lambda: array("I"))
+    """The number of each run's newest attempt."""
+    _requests: RepeatRequests[int] = field(default_factory=RepeatRequests)
+    """Which runs are to be repeated, by place."""
 
     def records(
         self, damage: Damage | None = None, runs: Container[str] | None = None, *, quick: bool = False
@@ -111,6 +130,12 @@ class RunIndex:
             if (event := parse(line)) is not None:
                 yield event
 
+    def waiting(self) -> Iterator[str]:
+        """Yield the ids of the runs that ended, are to be repeated, and have not ended again."""
+        if self._requests:
+            ended = ((name, place) for name, place in self.places.items() if self._records[place] >= 0)
+            yield from (name for name, place in ended if self._requests.is_outdated(place))
+
     def of(self, runs: Container[str] | None) -> LastLines:
         """Return where the last lines of these runs are; None stands for all."""
         names = {name: self._last[place] for name, place in self.places.items() if runs is None or name in runs}
@@ -141,7 +166,7 @@ class RunIndex:
             if (head := match(line)) is None:
                 self._take_parsed(number, offset, line)
                 continue
-            kind, name = head.group(1, 2)
+            kind, name, attempt = head.group(1, 2, 3)
             same = _NO_HEAD if kind in _FOUND else head[0]
             if name != latest:
                 latest, place = name, self._place(name.decode())
@@ -151,21 +176,31 @@ class RunIndex:
                 if is_unchanged(line) is not True:
                     event = parse(line, number, self.damage if kind == b"run" else None)
                     kind = b"" if event is None else event.kind.encode("utf-8", "surrogatepass")
-                self._note(kind, place, number, offset)
+                self._note(kind, place, int(attempt), number, offset)
 
     def _take_parsed(self, number: int, offset: int, line: bytes) -> None:
         """Note a line that another program wrote, or that is torn."""
         if (event := parse(line, number, self.damage)) is not None:
             place = self._place(event.run)
             self._last[place] = number
-            self._note(event.kind.encode("utf-8", "surrogatepass"), place, number, offset)
+            attempt = max(0, min(event.attempt, MOST_NUMBER))  # a line without a head may have any
+            self._note(event.kind.encode("utf-8", "surrogatepass"), place, attempt, number, offset)
 
-    def _note(self, kind: bytes, place: int, number: int, offset: int) -> None:
+    def _note(self, kind: bytes, place: int, attempt: int, number: int, offset: int) -> None:
+        if attempt > self._attempts[place] and kind in _FOUND:
+            self._attempts[place] = attempt
+            self._requests.begin(place)
         if kind == b"run":
             if self._records[place] >= 0:
                 self._replaced.setdefault(place, []).append(self._records[place])
             self._records[place], self._numbers[place] = offset, number
             self._begun.pop(place, None)
+            if attempt == self._attempts[place]:
+                self._requests.record(place)
+        elif kind == _REQUEUE and self._records[place] >= 0 and attempt == self._attempts[place]:
+            self._requests.request(place)
+        elif kind == _REPEAT:
+            self._requests.request_all()
         elif kind == b"setting" and self._records[place] < 0:
             self._begun[place] = offset
 
@@ -174,6 +209,7 @@ class RunIndex:
         if place is None:
             place = self.places[name] = len(self.places)
             see_runs(self.folder, len(self.places))
+            self._attempts.append(0)
             for column in (self._last, self._records, self._numbers):
                 column.append(_NONE)
         return place

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from viva.errors import SetupError
 from viva.models.retry import NO_HOST
-from viva.records.text import one_line
+from viva.records.redact import redacted_line
 
 ADDRESS_KEYS = frozenset({"base_url", "azure_endpoint", "endpoint"})
 """The names by which the configurations of AutoGen's clients call the address of a server."""
@@ -34,11 +34,11 @@ def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def shown_address(url: str) -> str:
-    """Return an address for messages, without the user and password that it may contain."""
+    """Return an address for messages, without the user, the password and the keys that it may contain."""
     # A password may itself contain :// or /, and so may what follows the host.
     _, at, rest = url.rpartition("@")
     scheme = _SCHEME.match(url)
-    return one_line(f"{scheme[0] if at and scheme else ''}{rest}".rstrip("/"), 200)
+    return redacted_line(f"{scheme[0] if at and scheme else ''}{rest}".rstrip("/"), 200)
 
 
 def check_address(url: str, where: str) -> None:

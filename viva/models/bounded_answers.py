@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from viva.errors import ModelAnswerError, ModelError, ProtocolError
-from viva.records.redact import redact_end
+from viva.records.redact import redact_end, redacted_line
 from viva.records.text import one_line
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
@@ -27,19 +28,27 @@ StreamEnd = Callable[[bytearray, int], bool]
 """Tells from what was received of an event stream, and how much of it came last, whether the answer has ended."""
 
 
-async def send_bounded(send: Callable[[Any], Awaitable[Any]], request: Any, stream_end: StreamEnd | None = None) -> Any:
+async def send_bounded(
+    send: Callable[[Any], Awaitable[Any]],
+    request: Any,
+    stream_end: StreamEnd | None = None,
+    sent: Callable[[], None] | None = None,
+) -> Any:
     """Send a request, and return the whole response, which is read and decompressed.
 
     Args:
         send: Sends one request without following redirects, and returns a response that was not read.
         request: The request.
         stream_end: Where to stop reading an event stream whose server leaves the connection open.
+        sent: Called when there is a connection, and the request has been sent on it.
 
     Raises:
         ModelAnswerError: the response is too long.
         ProtocolError: the response has an encoding that was not asked for.
         ModelError: the response redirects to another host or port.
     """
+    if sent is not None:
+        request.extensions = {**request.extensions, "trace": partial(_trace, sent)}
     for _ in range(MOST_REDIRECTS):
         response = await send(request)
         try:
@@ -49,6 +58,12 @@ async def send_bounded(send: Callable[[Any], Awaitable[Any]], request: Any, stre
             await response.aclose()
         request = _checked(request, response.next_request)
     raise ModelError(f"the server redirects more than {MOST_REDIRECTS} times")
+
+
+async def _trace(sent: Callable[[], None], event: str, _: object) -> None:
+    """Watch what httpcore, of either version, does for a request."""
+    if event.endswith(".send_request_body.complete"):
+        sent()
 
 
 def with_content(response: Any, content: bytes) -> Any:
@@ -76,7 +91,7 @@ async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:
     """
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
-        raise ProtocolError(f"it has the encoding {one_line(encoding, 40)!r}, which was not asked for")
+        raise ProtocolError(f"it has the encoding {redacted_line(encoding, 40)!r}, which was not asked for")
     unpack = None if encoding in ("", "identity") else zlib.decompressobj(_EITHER_FORMAT)
     content, sent = bytearray(), 0
     streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
@@ -124,7 +139,9 @@ def _checked(asked: Any, led: Any) -> Any:
     upgraded = ("https", host, 443) if (scheme, port) == ("http", 80) else None
     if _place(led.url) not in ((scheme, host, port), upgraded):
         there = led.url.netloc.decode("ascii", "replace")
-        raise ModelError(f"it redirects to {one_line(there, 100)!r}, and redirects to other hosts are not followed")
+        raise ModelError(
+            f"it redirects to {redacted_line(there, 100)!r}, and redirects to other hosts are not followed"
+        )
     return led
 
 

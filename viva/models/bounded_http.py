@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +29,8 @@ class BoundedHttp(DefaultAsyncHttpxClient):
         trusted = trusted_certificates(_library())
         super().__init__(headers={"Accept-Encoding": "gzip"}, verify=trusted, **options)
         self._stream_end = stream_end
+        self.sent: Callable[[], None] | None = None
+        """Called when a request has been sent to somebody who took it."""
 
     async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
         """Send a request, and return the whole response, which is read and decompressed.
@@ -38,7 +41,8 @@ class BoundedHttp(DefaultAsyncHttpxClient):
             ModelError: the response redirects to another host or port.
         """
         options["follow_redirects"] = False
-        return await send_bounded(functools.partial(super().send, stream=True, **options), request, self._stream_end)
+        send = functools.partial(super().send, stream=True, **options)
+        return await send_bounded(send, request, self._stream_end, self.sent)
 
 
 def _library() -> ModuleType:

@@ -12,7 +12,7 @@ from typing import Any
 from viva.errors import ModelAnswerError, ProtocolError
 from viva.models.metered_model import note_spent
 from viva.records.bounded_json import DoubledKey, UnfitJson, parse
-from viva.records.text import one_line
+from viva.records.redact import redacted_line
 from viva.records.transcript import MOST_TOKENS, Usage
 
 WORDS_SHOWN = 200
@@ -46,14 +46,14 @@ async def read_response(body: bytes) -> ChatResponse:
     except DoubledKey as error:
         raise ModelAnswerError(f"the response's JSON cannot be trusted: {error}") from error
     except UnfitJson as error:
-        raise ProtocolError(_no_protocol(_beginning(body), str(error))) from error
+        raise ProtocolError(_no_protocol(body, str(error))) from error
     whole = whole if isinstance(whole, dict) else {}
     choices = whole.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         words = _error_words(whole.get("error"))
-        words = f", but the error {words}" if words else f": {one_line(_beginning(body), WORDS_SHOWN)!r}"
+        words = f", but the error {words}" if words else f": {redacted_line(body, WORDS_SHOWN)!r}"
         raise _charged(f"it has no message{words}", whole)
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
@@ -102,19 +102,15 @@ def _count(holder: object, name: str) -> int | None:
 def _error_words(error: object) -> str:
     """Return what a provider says in an error object."""
     words = error.get("message") or error if isinstance(error, dict) else error
-    return one_line(str(words), WORDS_SHOWN) if words else ""
+    return redacted_line(str(words), WORDS_SHOWN) if words else ""
 
 
-def _beginning(body: bytes) -> str:
-    return body[: 4 * WORDS_SHOWN].decode("utf-8", "replace")
-
-
-def _no_protocol(text: str, fault: str) -> str:
-    start = text.lstrip()[:20].lower()
-    if start.startswith("<"):
+def _no_protocol(body: bytes, fault: str) -> str:
+    start = body[: 4 * WORDS_SHOWN].lstrip()[:20].lower()
+    if start.startswith(b"<"):
         kind = "a web page"
-    elif start.startswith(("data:", "event:")):
+    elif start.startswith((b"data:", b"event:")):
         kind = "an event stream, which was not asked for"
     else:
         kind = fault.removeprefix("it is ")
-    return f"it is {kind}: {one_line(text, 80)!r} (most addresses end in /v1)"
+    return f"it is {kind}: {redacted_line(body, 80)!r} (most addresses end in /v1)"

@@ -15,17 +15,24 @@ from typing import Any, TypeVar
 import tenacity
 
 from viva.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError, WithheldError
-from viva.records.redact import redact
+from viva.records.redact import redact, redact_start
 
 T = TypeVar("T")
 NO_MODEL = "model_not_found"
 """The code by which servers of the OpenAI protocol say that they do not have a model, with any status."""
 NO_HOST = (socket.EAI_NONAME, socket.EAI_FAIL, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 """The errors of a name server that knows that a host does not exist; others, such as EAI_AGAIN, may pass."""
+CONTENT_REFUSED = frozenset({400, 413, 414, 415, 422})
+"""The HTTP statuses with which providers refuse a request that is too large or not accepted."""
+ABOVE_QUOTA = ("request too large", "must be reduced")
+"""Words of OpenAI and servers like it, in lower case, where one request alone exceeds the quota of tokens per minute.
+Its status is 429, as if waiting helped. Words that name both ways out ("reduce the prompt length, or try again later",
+Anthropic) are not among them, because others may have used up that quota.
+"""
 MOST_CAUSES = 10
-MOST_QUOTED = 1_200
-"""Bytes at the beginning of a body that an error quotes from."""
 """Maximum number of exceptions that are looked at behind one."""
+MOST_QUOTED = 1_200
+"""Maximum number of characters at the beginning of a body that an error quotes from."""
 CALL_SECONDS = 300.0
 """Default of the maximum time of one attempt, from the request to the last byte of the answer."""
 
@@ -143,16 +150,16 @@ def _translated(error: Exception) -> Exception:
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
     """Return whether the same call may succeed a little later.
 
-    It may after certain statuses (408, 409, 429, 5xx), after a dropped or refused connection (but not if the address is
-    invalid or its host does not exist), and after a body that
-    does not follow the protocol: a proxy's error page with status 200, or incomplete JSON, for which SDKs raise plain
+    It may after certain statuses (408, 409, 429 unless the request alone exceeds a quota, 5xx), after a dropped or
+    refused connection (but not if the address is invalid or its host does not exist), and after a body that does not
+    follow the protocol: a proxy's error page with status 200, or incomplete JSON, for which SDKs raise plain
     TypeErrors.
     """
     if cannot_change(error):
         return False
     status = status_of(error)
     if status is not None:
-        if status == 429 and getattr(error, "code", None) == "insufficient_quota":
+        if is_above_quota(error) or (status == 429 and getattr(error, "code", None) == "insufficient_quota"):
             return False
         asked = retry_after(error)
         return (status in (408, 409, 429) or status >= 500) and (asked is None or asked <= policy.longest_retry_after)
@@ -175,6 +182,24 @@ def status_of(error: BaseException) -> int | None:
 def is_refused(error: BaseException) -> bool:
     """Return whether a provider refuses the key, the model or the address, so that the next call would fail as well."""
     return status_of(error) in (401, 403, 404) or getattr(error, "code", None) == NO_MODEL
+
+
+def is_for_content(error: BaseException | None) -> bool:
+    """Return whether a provider refused a request for what it holds: it is too long, or a filter objects to it."""
+    causes = (error, getattr(error, "__cause__", None))
+    return any(
+        isinstance(each, WithheldError) or status_of(each) in CONTENT_REFUSED or is_above_quota(each)
+        for each in causes
+        if each
+    )
+
+
+def is_above_quota(error: BaseException) -> bool:
+    """Return whether a request alone is larger than a provider's rate limit, so that only a shorter one is accepted."""
+    if status_of(error) != 429:
+        return False
+    said = _words_of(error, 429).casefold()
+    return any(words in said for words in ABOVE_QUOTA)
 
 
 def cannot_change(error: BaseException) -> bool:
@@ -253,6 +278,8 @@ def explain(error: BaseException) -> str:
         return f"the provider refused the key ({status}). Set the right one in the environment. {text}"
     if status == 404:
         return f"no such model or address there (404); most addresses end in /v1. {text}"
+    if is_above_quota(error):
+        return f"the request is larger than the provider's rate limit (429). {text}"
     if status == 429:
         return f"the provider still limits the rate (429), or the quota is used up. {text}"
     if name == "APITimeoutError" or isinstance(error, TimeoutError):
@@ -275,7 +302,7 @@ def _words_of(error: BaseException, status: int | None) -> str:
     if words != f"Error code: {status}":
         return words
     body = getattr(getattr(error, "response", None), "content", b"")
-    return f"{words} - {body[:MOST_QUOTED].decode('utf-8', 'replace')}" if body else words
+    return f"{words} - {redact_start(body, MOST_QUOTED)}" if body else words
 
 
 def _without_tls(error: BaseException) -> str:

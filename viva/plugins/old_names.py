@@ -20,6 +20,7 @@ _MOVED = (
     ("records.journal_*", "viva.journal.*"),
     ("records.journal", "viva.journal.writer"),
     ("records.plugins", "viva.plugins.kinds"),
+    ("records.round_tally", "viva.journal.tallies.round_tally"),
     ("records.import_strings", "viva.plugins.import_strings"),
     ("records.usage_sums", "viva.records.usage"),
     ("records.*", "viva.records.*"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from viva.adapters.connectors.spec import FILE_ENDINGS, SCHEMES, is_agent_file
+from viva.adapters.connectors.spec import FILE_ENDINGS, SCHEMES, agent_file_of
 from viva.adapters.connectors.varied_spec import TEXT_ENDINGS, split_settings
 from viva.exam.options import MODEL_FILES
 from viva.plugins.parameters import split_list
@@ -18,8 +18,10 @@ SAFE_SCHEMES = frozenset({"example", "replay"})
 COMMANDS = frozenset({"cmd", "cmd+plain", "acp"})
 ADDRESSES = frozenset({"http", "https", "a2a"})
 ISOLATING = frozenset({"docker", "bwrap"})
-_NAME_ALONE = re.compile(r"\w+(\([^:]*\))?")
-"""The name of a part that is installed, perhaps with parameters, and not an import string."""
+_NAME_ALONE = re.compile(r"\w+(\([^:\\]*\))?")
+"""The name of a part that is installed, perhaps with parameters. Neither it nor a parameter can be an import string,
+which has a colon; in a literal, an escape can stand for one."""
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?")
 CHECKS = "sandbox"
 """The parameter that decides where the code in cases runs."""
 
@@ -50,9 +52,9 @@ def settings_files(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         form = FORMS.get(name)
         for each in _texts(value):
-            if (form is OptionForm.AGENT and _scheme(each) == "" and is_agent_file(each)) or (
-                form is OptionForm.MODEL and each.endswith(MODEL_FILES)
-            ):
+            if form is OptionForm.AGENT and (file := agent_file_of(each)) is not None:
+                yield file
+            elif form is OptionForm.MODEL and each.endswith(MODEL_FILES):
                 yield each
 
 
@@ -64,10 +66,7 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
             own = [part for part in split_list(str(value)) if _NAME_ALONE.fullmatch(part) is None]
             return f"imports {', '.join(own)}" if own else None
         case OptionForm.VARIED:
-            texts = [part.strip() for part in str(value).partition("=")[2].split(",")]
-            files = [text for text in texts if text.endswith(TEXT_ENDINGS)]
-            outside = [text for text in files if not _is_inside(text, folder)]
-            return f"gives its agents the text of {', '.join(outside)}" if outside else None
+            return _varied(str(value), folder)
         case OptionForm.SINK:
             return f"sends the completed runs to {value}"
         case OptionForm.MODEL:
@@ -100,6 +99,17 @@ def _agent(spec: str) -> str | None:
     if scheme in ADDRESSES:
         return f"talks to {spec}, and sends it the key in VIVA_AGENT_API_KEY"
     return f"starts the agent of the file {spec}" if spec.endswith(FILE_ENDINGS) else f"runs the code of {spec}"
+
+
+def _varied(text: str, folder: Path) -> str | None:
+    """Return what is said of a setting that is varied: it may be any key of an agent file that the user names."""
+    name, _, rest = text.partition("=")
+    values = [part.strip() for part in rest.split(",")]
+    outside = [each for each in values if each.endswith(TEXT_ENDINGS) and not _is_inside(each, folder)]
+    others = [each for each in values if each not in outside and _NUMBER.fullmatch(each) is None]
+    said = [f"gives its agents the text of {', '.join(outside)}"] if outside else []
+    said += [f"sets {name} of its agents to {', '.join(others)}"] if others else []
+    return " and ".join(said) or None
 
 
 def _scheme(spec: str) -> str:

@@ -16,6 +16,7 @@ from viva.errors import SetupError
 from viva.journal.writer import JournalError
 from viva.models.autogen.silenced import filters_for_pytest
 from viva.pytest_plugin.text import failure_text, headline
+from viva.records.redact import redacted
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.transcript import Round
@@ -79,7 +80,7 @@ class CaseFile(pytest.File):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Show a mistake in a case as a line or two, without a traceback."""
         if isinstance(excinfo.value, CaseError):
-            return printable(str(excinfo.value))
+            return redacted(str(excinfo.value))
         return super().repr_failure(excinfo)
 
 
@@ -132,7 +133,7 @@ class CaseItem(pytest.Item):
             title = headline(self.record, threshold)
             words = failure_text(self.record, threshold, self.last_round, exams.shown_folder)
         elif isinstance(error, PLAIN):
-            words = printable(str(error))
+            words = redacted(str(error))
             title = one_line(words, 300)
         else:
             return super().repr_failure(excinfo, style)

@@ -13,6 +13,7 @@ import pytest
 from viva.cases.find import looks_like_a_case
 from viva.cases.many.references import SUFFIXES
 from viva.errors import SetupError, SharedSetupError
+from viva.exam.judging.unfair import UnfairAttempt, attempts_so_far
 from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.journal.fresh_folder import FreshFolder
@@ -23,6 +24,7 @@ from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
 from viva.pytest_plugin.figures import figures_by_agent
 from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
 from viva.pytest_plugin.named_suite import gate_words, is_chosen
+from viva.records.redact import redacted, redacted_line
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.transcript import Round
@@ -31,6 +33,7 @@ from viva.sinks import make_sinks
 from viva.suites.engine import LocalEngine
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
+from viva.suites.resuming.next_step import past_outcomes
 from viva.suites.sink_feed import SinkFeed
 from viva.suites.worker import Worker
 
@@ -59,11 +62,19 @@ class Exams:
         self._seen: set[str] = set()
         """The ids of the runs of this session."""
         self._attempts: dict[str, int] = {}
+        self._past: dict[str, tuple[str, ...]] = {}
+        """The outcomes of earlier attempts that the next one of a run names."""
+        self._unfair: dict[str, tuple[UnfairAttempt, ...]] = {}
+        """The earlier attempts at a run in which the examiner was at fault."""
+        self._played = "", ""
+        """The persona and the strategy of the examiner."""
         self._other_yaml: list[Path] = []
         self._notes: dict[str, None] = {}
         self._feeds: list[SinkFeed] = []
         self._gate = ""
         """Why the session fails the gates of its suite."""
+        self._ran = False
+        """Whether the session ran its tests, and did not only collect them."""
 
     @property
     def shown_folder(self) -> Path:
@@ -83,9 +94,8 @@ class Exams:
             worker, journal = self._ready(item.session)
             if item.agent in self._troubles:
                 raise self._troubles[item.agent]
-            options = worker.resources.options
-            persona, strategy = next(iter(options.personas), ""), next(iter(options.strategies), "")
-            run = run_id(item.case.name, item.agent, item.trial, persona, strategy)
+            persona, strategy = self._played
+            run = self._run_of(item)
             header = RunHeader(
                 id=run,
                 subject=item.case.name,
@@ -95,9 +105,11 @@ class Exams:
                 strategy=strategy,
                 attempt=self._attempts.get(run, 0) + 1,
                 tags=item.case.tags,
+                requeued=self._past.get(run, ()),
                 suite=self._config.getoption("viva_suite") or "",
             )
-            job = Job(action=Action.EXAMINE, header=header, case_hash=item.case.hash)
+            unfair = self._unfair.get(run, ())
+            job = Job(action=Action.EXAMINE, header=header, case_hash=item.case.hash, unfair=unfair)
             if (reason := worker.why_not(job)) is not None:
                 self._troubles[item.agent] = SharedSetupError(reason)
                 raise self._troubles[item.agent]
@@ -107,10 +119,17 @@ class Exams:
             # Every other item would fail in the same way, unless it is of another agent.
             if item.agent not in self._troubles or len(self._troubles) == len(self.labels):
                 self._trouble = error
-                item.session.shouldstop = f"viva: {one_line(str(error), 300)}"
+                item.session.shouldstop = f"viva: {redacted_line(str(error), 300)}"
             raise
         self._attempts[run] = record.attempt
+        self._unfair[run] = attempts_so_far(record)
+        if record.outcome.counts:
+            # Another plugin may have an item repeated until it passes.
+            self._past[run] = (*header.requeued, record.outcome.value)
         return record
+
+    def _run_of(self, item: CaseItem) -> str:
+        return run_id(item.case.name, item.agent, item.trial, *self._played)
 
     async def _watched(self, worker: Worker, job: Job, item: CaseItem) -> RunRecord:
         async with LoopWatch(self._note, worker.resources.options.reply_seconds):
@@ -125,15 +144,18 @@ class Exams:
         if self._worker is None or self._journal is None:
             items = [item for item in session.items if isinstance(item, CaseItem)]
             cases = {item.case.name: item.case for item in items}
+            options = exam_options(self._config)
+            self._played = next(iter(options.personas), ""), next(iter(options.strategies), "")
             order = WorkOrder(
-                options=exam_options(self._config),
+                options=options,
                 cases=tuple(cases.values()),
                 agents=tuple(dict.fromkeys(item.agent for item in items)),
             )
             sinks = make_sinks(self._config.getoption("viva_sink"))
             self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
-            self._worker = self._runner.run(self._engine.open(order, self._open_journal))
-            self._notes = dict.fromkeys(self._engine.notices)
+            runs = frozenset(map(self._run_of, items))
+            self._worker = self._runner.run(self._engine.open(order, lambda: self._open_journal(runs)))
+            self._notes |= dict.fromkeys(self._engine.notices)
             sandbox = self._worker.resources.judge.sandbox
             if sandbox is not None and not sandbox.isolates:
                 # If all items pass, nothing else says so.
@@ -143,11 +165,25 @@ class Exams:
         assert self._journal is not None
         return self._worker, self._journal
 
-    def _open_journal(self) -> Journal:
+    def _lock_folder(self) -> None:
+        if (note := self._locks.enter_context(exclusive_writer(self.folder))) is not None:
+            self._note(note)
+
+    def _open_journal(self, runs: frozenset[str]) -> Journal:
+        """Open the journal, and note what it holds.
+
+        Args:
+            runs: The ids of the session's runs.
+        """
         if not self._is_worker:
-            self._locks.enter_context(exclusive_writer(self.folder))
+            self._lock_folder()
         if (self.folder / FILE).exists():
-            self._attempts = {run: state.attempt for run, state in read_states_to_resume(self.folder).items()}
+            states = read_states_to_resume(self.folder)
+            self._attempts = {run: state.attempt for run, state in states.items()}
+            # A session with only some of the runs may have been chosen by their results.
+            alone = not states.keys() <= runs
+            self._past = {run: past_outcomes(state, alone=alone) for run, state in states.items()}
+            self._unfair = {run: state.unfair for run, state in states.items() if alone}
         self._journal = Journal(self.folder)
         return self._journal
 
@@ -189,6 +225,11 @@ class Exams:
         suite = getattr(self._config.option, "viva_suite_words", "")
         return f"viva: {suite and f'{suite}; '}testing {', '.join(one_line(spec, 200) for spec in self.labels)}"
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Note that the session runs its tests: a gate is not passed by a session without an exam."""
+        self._ran = not any(self._config.getoption(name, False) for name in ("collectonly", "setuponly", "setupplan"))
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the runs of this session; those of workers are reported here, too."""
         self._seen.update(str(value) for name, value in report.user_properties if name == "run_id")
@@ -208,9 +249,9 @@ class Exams:
         """
         if not self._locked:
             try:
-                self._locks.enter_context(exclusive_writer(self.folder))
+                self._lock_folder()
             except (SetupError, JournalError) as error:
-                raise pytest.UsageError(f"viva: {printable(str(error))}") from error
+                raise pytest.UsageError(f"viva: {redacted(str(error))}") from error
             self._locked = True
         node.workerinput["viva_out"] = str(self.folder)
 
@@ -234,7 +275,8 @@ class Exams:
         # process nothing of it.
         if (self._locked or isinstance(self._trouble, SharedSetupError)) and not self._fresh.holds():
             self._fresh.remove()
-        if self._seen and (words := gate_words(self._config, self.folder, self._seen)):
+        runs = self._seen if self._seen or self._ran else None
+        if runs is not None and (words := gate_words(self._config, self.folder, runs)):
             self._gate = words
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
@@ -243,7 +285,7 @@ class Exams:
         if self._gate:
             terminalreporter.write_line(f"viva: gate: {one_line(self._gate, 1000)}", red=True)
         for note in self._notes:
-            terminalreporter.write_line(f"viva: note: {one_line(note, 1000)}")
+            terminalreporter.write_line(f"viva: note: {redacted_line(note, 1000)}")
         if (self.folder / FILE).exists():
             if len(self.labels) > 1:
                 threshold = self._config.getoption("viva_threshold")

@@ -19,6 +19,7 @@ from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
 from viva.plugins.parameters import split_list
 from viva.pytest_plugin.options import OPTIONS, name_of
+from viva.records.redact import redacted
 from viva.records.text import one_line, printable
 from viva.suites.resuming.stored_request import holds_request
 
@@ -75,7 +76,7 @@ def journal_folder(config: pytest.Config) -> Path:
     try:
         folder = new_journal_folder(Path(given) if given else None, "pytest")
     except (SetupError, JournalError) as error:
-        raise pytest.UsageError(f"viva: {printable(str(error)).replace('--out', '--viva-out')}") from error
+        raise pytest.UsageError(f"viva: {redacted(str(error)).replace('--out', '--viva-out')}") from error
     if holds_request(folder):
         raise pytest.UsageError(
             f"viva: {printable(str(folder))} already contains the journal of a viva command; choose another "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import shlex
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from viva.exam.options import Options
 from viva.journal.errors import JournalError
 from viva.journal.reader import read_records
 from viva.pytest_plugin.options import OPTIONS, name_of
-from viva.records.text import one_line, printable
+from viva.records.redact import redacted
+from viva.records.text import one_line
 
 if TYPE_CHECKING:
     from viva.cli.project.named_gates import NamedGates
@@ -57,7 +58,7 @@ def use_named_suite(config: pytest.Config) -> None:
         if "paths" in found.values:
             config.args = [str(_path(each)) for each in found.values["paths"]]
     except (CaseError, SetupError) as error:
-        raise pytest.UsageError(f"viva: {printable(str(error))}") from error
+        raise pytest.UsageError(f"viva: {redacted(str(error))}") from error
     several = {
         field.name for field, option in Options.declared(*OPTIONS) if option.value in (Value.TEXTS, Value.MODELS)
     }
@@ -71,7 +72,7 @@ def use_named_suite(config: pytest.Config) -> None:
         try:
             config.stash[GATES_KEY] = NamedGates(gated, config.getoption("viva_threshold"))
         except (SetupError, JournalError) as error:
-            raise pytest.UsageError(f"viva: the suite {name!r}: {printable(str(error))}") from error
+            raise pytest.UsageError(f"viva: the suite {name!r}: {redacted(str(error))}") from error
     known = {*flags, *CHOICE, *GATES, "paths"}
     unused = sorted(found.keys[parameter] for parameter in found.values if parameter not in known)
     note = f" (without {', '.join(unused)}, which pytest has no options for)" if unused else ""
@@ -88,21 +89,23 @@ def is_chosen(config: pytest.Config, case: Case) -> bool:
     return named and (not tags or not set(tags).isdisjoint(case.tags))
 
 
-def gate_words(config: pytest.Config, folder: Path, runs: Container[str]) -> str:
+def gate_words(config: pytest.Config, folder: Path, runs: Collection[str]) -> str:
     """Return why the session fails the gates of its suite; empty if it does not, or if there are none.
 
     Args:
         config: The session's configuration.
         folder: The journal.
-        runs: The ids of the session's runs.
+        runs: The ids of the session's runs; without any, no gate is passed.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     gates = config.stash.get(GATES_KEY, None)
-    if gates is None:
+    if gates is None or not (runs or gates.are_set):
         return ""
-    figures = gates.figures(lambda: (record for record in read_records(folder, quick=True) if record.id in runs))
+    figures = gates.figures(
+        lambda: (each for each in read_records(folder, quick=True) if each.id in runs) if runs else ()
+    )
     return gates.result(figures)[1]
 
 

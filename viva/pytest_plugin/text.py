@@ -10,7 +10,15 @@ from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.transcript import Round
 from viva.records.verdict import Label, Verdict
-from viva.records.wording import OUTCOMES, agent_words, judge_words, sandbox_words, score_line
+from viva.records.wording import (
+    OUTCOMES,
+    agent_words,
+    beyond,
+    judge_words,
+    limit_words,
+    sandbox_words,
+    score_line,
+)
 from viva.reports.facts import quote_line
 from viva.statistics.scores import passes, threshold_of
 
@@ -26,7 +34,13 @@ def headline(record: RunRecord, threshold: float) -> str:
         return f"{kind.value} ({OUTCOMES[kind]}){error}"
     wanted = threshold_of(record, threshold)
     of_case = "" if record.setting.threshold is None else "case's "
-    below = "" if passes(record.low or 0.0, wanted) else f", below the {of_case}threshold of {wanted:g}"
+    low = record.low or 0.0
+    below = ""
+    if not passes(low, wanted):
+        # Two decimals could show a score that is the threshold.
+        exact = beyond(low, wanted, 2)
+        by = f" (low bound {exact})" if exact != f"{low:.2f}" else ""
+        below = f"{by}, below the {of_case}threshold of {limit_words(wanted)}"
     score = f"score {score_line(record)}{below}"
     return score if record.error is None else f"{score}; the agent failed{error}"
 

@@ -17,7 +17,7 @@ from viva.recordings.chat_rounds import MessageError, read_messages
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, is_whole, load_document, read_document, stripped, too_long
 from viva.recordings.numbers import finite
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.records.usage import with_usage
 
 _LISTS = ("traj", "messages")
@@ -26,12 +26,12 @@ _LISTS = ("traj", "messages")
 class ChatReader:
     """Reads `chat:FILE`."""
 
-    def read(self, source: str) -> Iterator[Recording]:
+    def read(self, source: str, *, told: SourceNotes | None = None) -> Iterator[Recording]:
         """Yield the conversations of a file; see `read_conversations`."""
-        return read_conversations(Path(source))
+        return read_conversations(Path(source), told)
 
 
-def read_conversations(path: Path) -> Iterator[Recording]:
+def read_conversations(path: Path, told: SourceNotes | None = None) -> Iterator[Recording]:
     """Yield the conversations of a file, in order.
 
     In JSON Lines, each line is a conversation, or each line is a message of one conversation. A JSON file has one
@@ -39,20 +39,24 @@ def read_conversations(path: Path) -> Iterator[Recording]:
     `messages`. JSON Lines of conversations are read one at a time; other files are loaded into memory. Fields of the
     object for which a `Recording` has no field are in the transcript's attribute `recording`.
 
+    Args:
+        path: The file.
+        told: Says whether somebody may be writing it, and is told if its last line is half written.
+
     Raises:
         RecordingError: while iterating, at the first position that cannot be read, after all conversations before it.
     """
-    for each in _read(path):
+    for each in _read(path, SourceNotes() if told is None else told):
         counted = ("task", each.subject), ("trial", each.trial)
         marks = "".join(f", {name} {value}" for name, value in counted if value is not None)
         # Without the folders above it, because a file that was moved holds the same runs.
         yield replace(each, run_key=f"{path.name}{each.place.removeprefix(str(path))}{marks}")
 
 
-def _read(path: Path) -> Iterator[Recording]:
+def _read(path: Path, told: SourceNotes) -> Iterator[Recording]:
     single: list[dict[str, Any]] = []
     whole = False
-    for place, document in _documents(path):
+    for place, document in _documents(path, told):
         if not _is_message(document):
             whole = True
             if not single:
@@ -65,11 +69,11 @@ def _read(path: Path) -> Iterator[Recording]:
         yield _conversation(str(path), single, {})
 
 
-def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Any]]:
     """Yield each JSON document of the file with its position: the lines, or the whole file."""
     try:
         with open_recording(path) as file:
-            lines = _lines(path, file)
+            lines = _lines(path, file, told)
             first = next(lines, None)
             if first is None:
                 raise NothingYet(f"{path}: the file is empty")
@@ -84,9 +88,9 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path, file: IO[bytes], told: SourceNotes) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that have text, each with its number."""
-    for number, line in bounded_lines(file):
+    for number, line in bounded_lines(file, half_written=told.passing_over(path)):
         if line is None:
             raise too_long(path, number)
         if stripped(line):

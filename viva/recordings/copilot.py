@@ -12,7 +12,7 @@ from typing import Any
 from viva.recordings.events.collector import EvalCollector
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, stripped
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line
 from viva.records.transcript import Transcript
@@ -28,12 +28,12 @@ class CopilotReader:
     evaluators = ("operational",)
     """The default evaluators of these recordings, which contain no reward."""
 
-    def read(self, source: str) -> Iterator[Recording]:
+    def read(self, source: str, *, told: SourceNotes | None = None) -> Iterator[Recording]:
         """Read the sessions of a file; see `read_sessions`."""
-        return read_sessions(Path(source))
+        return read_sessions(Path(source), told)
 
 
-def read_sessions(path: Path) -> Iterator[Recording]:
+def read_sessions(path: Path, told: SourceNotes | None = None) -> Iterator[Recording]:
     """Read the sessions of a file, in its order.
 
     A line is one event. A `session.start` with a new id begins another session; everything else belongs to the session
@@ -41,11 +41,15 @@ def read_sessions(path: Path) -> Iterator[Recording]:
     are its rounds. A line that is not an event is skipped and counted, as what is torn by a crash is; a file without a
     single event is an error.
 
+    Args:
+        path: The file.
+        told: Says whether somebody may be writing it, and is told if its last line is half written.
+
     Raises:
         RecordingError: while iterating: the file cannot be read, or holds no event.
     """
     session, found, skipped = _CopilotSession(path, 1), False, 0
-    for number, event in _events(path):
+    for number, event in _events(path, SourceNotes() if told is None else told):
         if event is None:
             skipped += 1
             continue
@@ -57,7 +61,8 @@ def read_sessions(path: Path) -> Iterator[Recording]:
             session = _CopilotSession(path, number, name)
         session.take(event)
     if not found:
-        raise RecordingError(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
+        kind = RecordingError if skipped else NothingYet
+        raise kind(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
     yield session.recording(skipped)
 
 
@@ -73,19 +78,21 @@ class _CopilotSession:
 
     def recording(self, skipped: int) -> Recording:
         transcript = self._collector.transcript()
-        notes: tuple[str, ...] = (
-            (f"lines of {self._path.name} skipped because they are not events: {skipped}",) if skipped else ()
-        )
+        told = SourceNotes()
+        if skipped:
+            told.lose(f"lines of {self._path.name} skipped because they are not events: {skipped}")
+        notes = [*transcript.notes, *told.waiting]
         if unknown := sum((transcript.metrics or EvalCollector().snapshot()).unknown.values()):
-            notes += (f"unknown events, fields or values, counted and left out: {unknown}",)
-        return Recording(
-            replace(transcript, notes=(*transcript.notes, *notes)),
+            notes.append(f"unknown events, fields or values, counted and left out: {unknown}")
+        recording = Recording(
+            replace(transcript, notes=tuple(notes)),
             place=f"{self._path}, line {self._line}",
             # Without the folders above it: a file that was moved holds the same runs.
             run_key=self.name or f"{self._path.name}, line {self._line}",
             subject=_label(transcript) or self._path.name,
             agent=SOURCE,
         )
+        return told.on(recording)
 
 
 def _label(transcript: Transcript) -> str:
@@ -102,11 +109,11 @@ def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
     return name if isinstance(name, str) and name and name != session.name else None
 
 
-def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
+def _events(path: Path, told: SourceNotes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
         with open_recording(path) as file:
-            for number, line in bounded_lines(file):
+            for number, line in bounded_lines(file, half_written=told.passing_over(path)):
                 if line is None:
                     yield number, None
                 elif text := stripped(line):

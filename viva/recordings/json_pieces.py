@@ -9,11 +9,11 @@ import codecs
 import errno
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from viva.recordings.recording import RecordingError
+from viva.recordings.recording import HalfWritten, NothingYet, RecordingError
 from viva.regular_files import MIB, in_words
 
 PIECE = 1 << 16
@@ -26,6 +26,8 @@ MOST_PASSED_OVER = 1024 * MIB
 MOST_DOCUMENT = 128 * MIB
 """Maximum size in bytes of a document that must be read as a whole."""
 _BLANK = re.compile(r"[ \t\r\n]*")
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+_PART = re.compile(r"\.|[eE][+-]?|u[0-9a-fA-F]{0,4}")
 _AFTER = tuple(",]}: \t\r\n")
 _DECODER = json.JSONDecoder()
 
@@ -57,8 +59,10 @@ class Pieces:
             RecordingError: another character is there.
         """
         found = self.peek()
+        if not found:
+            raise self.fault("the file ends too early", kind=HalfWritten)
         if found != expected:
-            raise self.fault(f"expected {expected!r}, found {found!r}" if found else "the file ends too early")
+            raise self.fault(f"expected {expected!r}, found {found!r}")
         self._at += 1
 
     def value(self) -> Any:
@@ -78,7 +82,8 @@ class Pieces:
                     ) from error
                 if self._more():
                     continue
-                raise self.fault(getattr(error, "msg", str(error)), getattr(error, "pos", None)) from error
+                kind = HalfWritten if ends_in(self._text, error) else RecordingError
+                raise self.fault(getattr(error, "msg", str(error)), getattr(error, "pos", None), kind) from error
             except RecursionError as error:
                 raise self.fault("it is nested too deeply") from error
             # A number may go on in the next piece: `1` in `1.5`, and `1.` is read as 1 with something after it.
@@ -87,10 +92,12 @@ class Pieces:
                 self._at = end
                 return value
 
-    def fault(self, words: str, position: int | None = None) -> RecordingError:
+    def fault(
+        self, words: str, position: int | None = None, kind: type[RecordingError] = RecordingError
+    ) -> RecordingError:
         """Return an error that says what is wrong, and in which line."""
         line = self._line + self._text.count("\n", 0, self._at if position is None else position)
-        return RecordingError(f"{self._path}, line {line}: not valid JSON: {words}")
+        return kind(f"{self._path}, line {line}: not valid JSON: {words}")
 
     def _more(self) -> bool:
         """Read as much again as there is, so that a large value is not parsed too often."""
@@ -103,7 +110,8 @@ class Pieces:
         try:
             new = self._decode.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            raise self.fault(f"not UTF-8: {error.reason}") from error
+            kind = RecordingError if data else HalfWritten
+            raise self.fault(f"not UTF-8: {error.reason}", kind=kind) from error
         self._ended = not data
         self._line += self._text.count("\n", 0, self._at)
         self._text = self._text[self._at :] + new
@@ -111,8 +119,11 @@ class Pieces:
         return bool(data)
 
 
-def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
+def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[tuple[Any, bool]]:
     """Read the elements of a list, or of the lists that an object has under some keys; else the object itself.
+
+    Returns:
+        Each with whether it is the object itself.
 
     Raises:
         RecordingError: the text is neither, or is invalid.
@@ -121,13 +132,13 @@ def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
         pieces.take("{")
         beside: dict[Any, Any] | None = {}
         while pieces.peek() != "}":
-            if pieces.peek() != '"':
-                raise pieces.fault("expected a key in quotes")
+            if (found := pieces.peek()) != '"':
+                raise pieces.fault("expected a key in quotes", kind=RecordingError if found else HalfWritten)
             name = pieces.value()
             pieces.take(":")
             if name in keys and pieces.peek() == "[":
                 beside = None
-                yield from _list(pieces)
+                yield from ((each, False) for each in _list(pieces))
             else:
                 value = pieces.value()
                 if beside is not None:
@@ -136,9 +147,9 @@ def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
                 pieces.take(",")
         pieces.take("}")
         if beside is not None:
-            yield beside
+            yield beside, True
     elif pieces.peek() == "[":
-        yield from _list(pieces)
+        yield from ((each, False) for each in _list(pieces))
     else:
         raise pieces.fault(f"it must be a list, or an object that holds one under {keys[0]!r}")
 
@@ -152,6 +163,17 @@ def _list(pieces: Pieces) -> Iterator[Any]:
     pieces.take("]")
 
 
+def ends_in(text: str, error: ValueError) -> bool:
+    """Return whether a text is no valid JSON because it ends too early, in the middle of a value."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    if error.msg.startswith("Unterminated string"):
+        return True
+    rest = text[error.pos :].strip()
+    # A word, the fraction of a number, or an escape that breaks off.
+    return any(word.startswith(rest) for word in _WORDS) or _PART.fullmatch(rest) is not None
+
+
 def is_whole(line: bytes) -> bool:
     """Return whether a line is a JSON object or list of its own, as in JSON Lines."""
     try:
@@ -160,8 +182,15 @@ def is_whole(line: bytes) -> bool:
         return False
 
 
-def bounded_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+def bounded_lines(
+    file: IO[bytes], *, half_written: Callable[[], None] | None = None
+) -> Iterator[tuple[int, bytes | None]]:
     """Yield the number and the bytes of each line; None for one that is longer than `MOST_LINE`, which is skipped.
+
+    Args:
+        file: The file.
+        half_written: Called if the last line is half written, which is then passed over. None if nobody is writing the
+            file, so that the line is yielded like any other.
 
     Raises:
         OSError: such lines are longer than `MOST_PASSED_OVER` together: a sparse file could take hours.
@@ -170,7 +199,10 @@ def bounded_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
     while line := file.readline(MOST_LINE + 1):
         number += 1
         if len(line) <= MOST_LINE:
-            yield number, line
+            if half_written is None or line.endswith(b"\n") or is_whole(line) or not line.strip():
+                yield number, line
+            else:
+                half_written()
             continue
         yield number, None
         while line and not line.endswith(b"\n"):
@@ -190,9 +222,12 @@ def read_document(path: Path, file: IO[bytes]) -> Any:
     """Read a whole file as one JSON document.
 
     Raises:
+        NothingYet: it is empty.
         RecordingError: it is not valid, or larger than `MOST_DOCUMENT`.
     """
     data = file.read(MOST_DOCUMENT + 1)
+    if not data or data.isspace():
+        raise NothingYet(f"{path}: the file is empty")
     if len(data) > MOST_DOCUMENT:
         raise RecordingError(
             f"{path}: the document is larger than {in_words(MOST_DOCUMENT)}, the maximum. Write it as JSON Lines, each "
@@ -216,7 +251,8 @@ def load_document(data: bytes, path: Path, number: int | None = None) -> Any:
         return json.loads(stripped(data) if number is not None else data.removeprefix(codecs.BOM_UTF8))
     except json.JSONDecodeError as error:
         line = error.lineno if number is None else number
-        raise RecordingError(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
+        kind = HalfWritten if number is None and ends_in(error.doc, error) else RecordingError
+        raise kind(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1 if number is None else number
         raise RecordingError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
@@ -230,14 +266,21 @@ def stripped(line: bytes) -> bytes:
     return line.removeprefix(codecs.BOM_UTF8).strip()
 
 
-def lines_of(path: Path, file: IO[bytes]) -> Iterator[tuple[int, Any]]:
+def lines_of(
+    path: Path, file: IO[bytes], *, half_written: Callable[[], None] | None = None
+) -> Iterator[tuple[int, Any]]:
     """Read JSON Lines.
+
+    Args:
+        path: The file's, for messages.
+        file: The file.
+        half_written: See `bounded_lines`.
 
     Returns:
         The number of each line and what it says: a `ValueError` where it is not valid.
     """
     try:
-        for number, line in bounded_lines(file):
+        for number, line in bounded_lines(file, half_written=half_written):
             if line is None:
                 yield number, ValueError(f"it is longer than {in_words(MOST_LINE)}")
                 continue

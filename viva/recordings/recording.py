@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +19,10 @@ class RecordingError(SetupError):
 
 class NothingYet(RecordingError):
     """A source does not exist, or is empty: whoever follows it waits for it."""
+
+
+class HalfWritten(RecordingError):
+    """A file ends in the middle of a document, which somebody may be writing: whoever follows it waits for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,81 @@ class Recording:
     """What a user should know about how it was read."""
     damage: Mapping[str, int] = field(default_factory=dict)
     """What is broken in the source, in words, and how often; the import adds these up over all recordings."""
+    lost: tuple[str, ...] = ()
+    """What was left out of it because it cannot be read, in words: no gate passes over that."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedFile:
+    """A file of a followed source whose end is half written and was passed over."""
+
+    path: Path
+    size: int
+    """In bytes, when its end was passed over."""
+    changed: float
+    """When it was changed, in seconds since the epoch."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: its end is half written"
+
+
+@dataclass(slots=True)
+class SourceNotes:
+    """What a reader has to say of its source as a whole. It belongs to the next recording; if none follows, to none."""
+
+    waiting: list[str] = field(default_factory=list)
+    """Notes for the next recording."""
+    lost: list[str] = field(default_factory=list)
+    """Of these, what was left out because it cannot be read: no gate passes over that."""
+    growing: bool = False
+    """Whether the source is followed. Then the end of a file may be half written: it is passed over, and read when it
+    is whole."""
+    half_written: dict[Path, UnfinishedFile] = field(default_factory=dict)
+    """The files whose ends were passed over. Who follows the source decides when an end is lost."""
+
+    def add(self, *words: str) -> None:
+        """Note what a user should know."""
+        self.waiting += words
+
+    def lose(self, words: str) -> None:
+        """Note what is left out because it is damaged, or cannot be read.
+
+        What the user left out, and files of other kinds, are not lost.
+        """
+        self.waiting.append(words)
+        self.lost.append(words)
+
+    def pass_over(self, path: Path) -> None:
+        """Note that the end of a file is half written and passed over."""
+        try:
+            now = path.stat()
+        except OSError:
+            self.half_written[path] = UnfinishedFile(path, 0, time.time())
+        else:
+            self.half_written[path] = UnfinishedFile(path, now.st_size, now.st_mtime)
+
+    def passing_over(self, path: Path) -> Callable[[], None] | None:
+        """Return what to call if the end of a file is half written; None if that is damage: nobody follows the file."""
+        return partial(self.pass_over, path) if self.growing else None
+
+    def leave_out(self, path: Path, error: RecordingError) -> None:
+        """Note that one of several files cannot be read. It is lost unless it is empty or being written."""
+        words = f"{str(error).rstrip('.')}; the other files are read"
+        if self.growing and isinstance(error, HalfWritten):
+            self.pass_over(path)
+        elif isinstance(error, NothingYet):
+            self.add(words)
+        else:
+            self.lose(words)
+
+    def on(self, recording: Recording) -> Recording:
+        """Return a recording with the notes that wait for one."""
+        if not self.waiting:
+            return recording
+        noted = replace(recording, notes=(*recording.notes, *self.waiting), lost=(*recording.lost, *self.lost))
+        self.waiting.clear()
+        self.lost.clear()
+        return noted
 
 
 class Reader(Protocol):
@@ -59,7 +140,8 @@ class Reader(Protocol):
         Args:
             source: The text after the reader's name in a SPEC: a file, a folder, an address.
             options: Options of this reader; an unknown option is a usage error. `viva trace --since` passes `since`, a
-                `datetime` with a time zone, to readers that take it.
+                `datetime` with a time zone, to readers that take it. Readers with a parameter `told`
+                receive `SourceNotes` by that name, for what is not about a single recording.
 
         Raises:
             RecordingError: while iterating, at the first position that cannot be read.

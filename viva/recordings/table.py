@@ -11,7 +11,7 @@ from typing import Any
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, in_words
 from viva.plugins.kinds import Kind, load, split
-from viva.recordings.recording import Reader, Recording, RecordingError
+from viva.recordings.recording import Reader, Recording, RecordingError, SourceNotes
 
 READERS = Kind(
     "reader",
@@ -59,14 +59,20 @@ class LoadedReader:
         """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
         return tuple(getattr(self.reader, "evaluators", ()))
 
-    def read(self, **options: Any) -> Iterator[Recording]:
+    def read(self, told: SourceNotes | None = None, **options: Any) -> Iterator[Recording]:
         """Yield the recordings of the source, one after another; each has a unique run key.
+
+        Args:
+            told: Takes what the reader has to say of the source as a whole, if it takes that.
+            options: As in `Reader.read`.
 
         Raises:
             RecordingError: while iterating, if a position cannot be read or the reader itself failed.
         """
         keys = set()
         self._check(options)
+        if told is not None and "told" in (self._parameters() or ()):
+            options["told"] = told
         try:
             for recording in self._recordings(options):
                 if not isinstance(recording, Recording):
@@ -99,11 +105,17 @@ class LoadedReader:
         )
         return found
 
+    def _parameters(self) -> Mapping[str, inspect.Parameter] | None:
+        """Return the parameters of the reader's `read`; None if they are not known."""
+        try:
+            return inspect.signature(self.reader.read).parameters
+        except (TypeError, ValueError):
+            return None
+
     def _check(self, options: Mapping[str, Any]) -> None:
         """Refuse `--since` and `--mapping` in the words of the command line if the reader does not take them."""
-        try:
-            parameters = inspect.signature(self.reader.read).parameters
-        except (TypeError, ValueError):
+        parameters = self._parameters()
+        if parameters is None:
             return
         takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         refused = [name for name in options if not takes_all and name not in parameters]

@@ -42,14 +42,7 @@ def read(body: bytes, *, strict: bool = True) -> Any:
         body: The JSON.
         strict: Whether to refuse duplicate keys, NaN and infinite numbers, which Python can write.
     """
-    # Counted before any values are built. Counting all commas is fast; if the count is too high, many of them may be in
-    # texts, so the texts are removed.
-    if _separators(body) > MOST_VALUES or body.count(b"[") + body.count(b"{") > MOST_LEVELS:
-        body_alone = _STRING.sub(b'""', body)
-        if _separators(body_alone) > MOST_VALUES:
-            raise UnfitJson(f"it has more than {MOST_VALUES:,} values")
-        if _levels(body_alone) > MOST_LEVELS:
-            raise UnfitJson(f"it is nested more than {MOST_LEVELS} levels deep")
+    check_limits(body)
     try:
         text = body.decode("utf-8")
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant) if strict else json.loads(text)
@@ -57,6 +50,21 @@ def read(body: bytes, *, strict: bool = True) -> Any:
         raise
     except (ValueError, RecursionError) as error:
         raise UnfitJson("it is not JSON") from error
+
+
+def check_limits(body: bytes) -> None:
+    """Check JSON that another library parses, before any of its values are built.
+
+    Raises:
+        UnfitJson: it has too many values, or is nested too deeply.
+    """
+    # Counting all commas is fast; if the count is too high, many of them may be in texts, so the texts are removed.
+    if _separators(body) > MOST_VALUES or body.count(b"[") + body.count(b"{") > MOST_LEVELS:
+        body_alone = _STRING.sub(b'""', body)
+        if _separators(body_alone) > MOST_VALUES:
+            raise UnfitJson(f"it has more than {MOST_VALUES:,} values")
+        if _levels(body_alone) > MOST_LEVELS:
+            raise UnfitJson(f"it is nested more than {MOST_LEVELS} levels deep")
 
 
 def _separators(body: bytes) -> int:

@@ -13,6 +13,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
+from viva.records.text import one_line, printable
+
 SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|HEADERS", re.IGNORECASE)
 SHORTEST = 6
 """Minimum length of a secret; shorter values occur too often in ordinary words."""
@@ -27,16 +29,29 @@ SHORTEST_END = 4
 """Minimum length of what a cut leaves of a secret and is removed; less tells nothing, and occurs by chance."""
 
 _SECRET_HEADERS = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
-_URL_SECRETS = re.compile(r"(?<=://)(?:[^\s/?#]*:[^\s/?#]*|[^\s/?#:@]{16,})(?=@)")
-"""Name and password in an address (RFC 3986 3.2.1), or a token alone."""
+_URL_SECRETS = re.compile(r"(?<=://)(?:[^\s/?#:]*+:[^\s/?#]*|[^\s/?#:@]{16,}+)(?=@)")
+"""Name and password in an address (RFC 3986 3.2.1), or a token alone. What comes before the first colon is taken once
+and for all: tried with every colon, a long text of them would take the square of its length."""
+
+LOOKED_AHEAD = 16 * 1024
+"""How many characters behind a cut are looked at, so that a secret that the cut is in is seen whole."""
 
 _kept: set[str] = set()
+_credentials: set[str] = set()
+"""Those of the kept secrets that are sent as credentials, and so are never a path, whatever they begin with."""
 
 
-def keep_secret(value: str) -> None:
-    """Remember a secret that is not in the environment, such as a key in a model's configuration file."""
+def keep_secret(value: str, *, credential: bool = False) -> None:
+    """Remember a secret that no variable's name shows to be one, such as a key in a model's configuration file.
+
+    Args:
+        value: The secret.
+        credential: Whether it is sent as a credential: it may then begin like a path, as keys in base64 do.
+    """
     if len(value.strip()) >= SHORTEST:
         _kept.add(value)
+        if credential:
+            _credentials.add(value)
 
 
 def redact(text: str) -> str:
@@ -48,6 +63,11 @@ def redact(text: str) -> str:
         if value in text:
             text = text.replace(value, label)
     return _URL_SECRETS.sub("[password]", text) if "://" in text else text
+
+
+def redacted(text: str) -> str:
+    """Return a text without secrets that is safe on a terminal. Errors pass through here before they are shown."""
+    return printable(redact(text))
 
 
 def redact_end(text: str, length: int, *, cut: bool = False) -> str:
@@ -63,6 +83,42 @@ def redact_end(text: str, length: int, *, cut: bool = False) -> str:
         left = max((_end_of(value, text) for value, _ in _secrets()), default=0)
         text = text[left:]
     return redact(text)
+
+
+def redact_start(text: str | bytes, length: int) -> str:
+    """Return the first `length` characters of a text without secrets, and without the part of one that the cut is in.
+
+    A text that is cut first cannot be redacted any more: what is left of a key does not match it.
+
+    Args:
+        text: The text, or its bytes.
+        length: The maximum number of characters; the names of secrets that take their place are not counted.
+    """
+    text = _beginning(text, length)
+    if len(text) <= length:
+        return redact(text)
+    ahead, secrets = text[: length + LOOKED_AHEAD], dict(_secrets())
+    shown, at = list[str](), 0
+    for found in re.finditer("|".join((*map(re.escape, secrets), _URL_SECRETS.pattern)), ahead):
+        if found.start() >= length:
+            break
+        shown += ahead[at : found.start()], secrets.get(found.group(), "[password]")
+        at = found.end()
+    return "".join((*shown, ahead[at:length]))
+
+
+def redacted_line(text: str | bytes, limit: int) -> str:
+    """Return the beginning of what a server or a program said, in one line without secrets.
+
+    Args:
+        text: The text, or its bytes.
+        limit: The maximum number of characters.
+    """
+    # As much as `one_line` looks at.
+    read = limit * 4 + 1000
+    text = _beginning(text, read)
+    line = one_line(redact_start(text, read), limit)
+    return line if len(text) <= read or line.endswith("…") else line[: limit - 1] + "…"
 
 
 class Keys:
@@ -91,7 +147,7 @@ class Keys:
 
 
 _Forms = list[tuple[str, str]]
-_last: tuple[dict[Any, Any], set[str], _Forms] | None = None
+_last: tuple[dict[Any, Any], set[str], set[str], _Forms] | None = None
 """The environment and the remembered secrets when the keys were last read, and the forms of the keys."""
 
 
@@ -100,14 +156,14 @@ def _key_forms() -> _Forms:
     global _last
     # Every run asks, and comparing the environment takes a twentieth of the time of reading it.
     environment = getattr(os.environ, "_data", None) or dict(os.environ)
-    if _last is None or _last[0] != environment or _last[1] != _kept:
+    if _last is None or _last[0] != environment or _last[1] != _kept or _last[2] != _credentials:
         # Copied first: what another thread adds while they are read is then seen by the next call.
-        seen = dict(environment), set(_kept)
+        seen = dict(environment), set(_kept), set(_credentials)
         found = [(value, f"[{name}]", name in OWN_KEYS) for name, value in _variables()]
         found += [(value, "[secret]", True) for value in _kept]
         keys = [(value, label) for value, label, own in found if _is_key(value, SHORTEST_OWN if own else SHORTEST_KEY)]
         _last = *seen, _all_forms(keys)
-    return _last[2]
+    return _last[3]
 
 
 def _secrets() -> list[tuple[str, str]]:
@@ -143,7 +199,7 @@ def _is_key(value: str, shortest: int) -> bool:
     """Return whether a value can only be a key: long, without white space, of letters and digits, and not a path."""
     return (
         len(value.strip()) >= shortest
-        and not value.startswith(("/", ".", "~"))
+        and (value in _credentials or not value.startswith(("/", ".", "~")))
         and "://" not in value
         and not any(character.isspace() for character in value.strip())
         and any(character.isdigit() for character in value)
@@ -174,6 +230,14 @@ def _written(text: str) -> Iterator[str]:
     yield quote(text, errors="replace")
     yield quote(text, safe="", errors="replace")
     yield quote_plus(text, errors="replace")
+
+
+def _beginning(text: str | bytes, length: int) -> str:
+    """Return text that is longer than `length` characters if the whole is."""
+    if isinstance(text, str):
+        return text
+    # A character has at most four bytes.
+    return text[: 4 * (length + LOOKED_AHEAD)].decode("utf-8", "replace")
 
 
 def _end_of(value: str, text: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 from viva.records.open_enum import OpenEnum
 from viva.records.transcript import Metrics, StopReason, Usage
+from viva.records.unfair_attempts import UnfairAttempt
 from viva.records.verdict import Insight
 
 
@@ -109,6 +110,9 @@ class Setting:
     """The folder from which answers of models were taken, as given; empty if each question was asked."""
     threshold: float | None = None
     """The `threshold` of the case by which the run was judged; None if it has none, and the report's applies."""
+    unfair_attempts: tuple[UnfairAttempt, ...] = ()
+    """The earlier attempts in which the examiner was at fault, of an exam that was judged again without the evaluator
+    `exam`: in no figure, but kept for whoever judges it with that evaluator, whose insight then names them."""
 
 
 @dataclass(frozen=True, slots=True)

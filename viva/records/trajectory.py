@@ -7,7 +7,7 @@ no more steps than decisions, and mark none.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from viva.records.transcript import Step, StepKind, Transcript
@@ -33,6 +33,8 @@ UNPARSED = "unparsed"
 """The framework could not read what the model wrote."""
 CUT = "cut"
 """The model's output ended before it was complete."""
+SURROUNDINGS = (CWD, VARIABLES, VARIABLES_CUT) = ("cwd", "env", "env_cut")
+"""The attributes of a command that an environment step recorded: its folder, its variables, and what they lack."""
 UNREAD = "unread"
 """The attribute of a transcript in whose source no decision of an agent was recognised: why, in words."""
 
@@ -63,17 +65,35 @@ def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if step.from_environment or marked(step) is not None)
 
 
+def is_further_output(step: Step) -> bool:
+    """Return whether a step tells no more than what came of an earlier call, which is its parent.
+
+    Such an environment step is no call and no decision: a command that runs for three turns is one call.
+    """
+    return step.from_environment and step.tool is None and step.parent_id is not None
+
+
+def surroundings(step: Step) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of what decided how a command was run, besides its words: its folder and its variables.
+
+    They are no arguments: a check of the arguments is about the command alone. Only environment steps have them.
+    """
+    if step.from_environment:
+        yield from ((name, step.attributes[name]) for name in SURROUNDINGS if step.attributes.get(name) is not None)
+
+
 def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that call a tool, each call once.
 
     Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again. What
-    the framework could not dispatch is no call. A call that both the agent reported and the environment recorded counts
-    as recorded.
+    the framework could not dispatch is no call, nor is further output of an earlier one. A call that both the agent
+    reported and the environment recorded counts as recorded.
     """
     if any(marked(step) is not None for step in steps):
         chosen = [step for step in trajectory_steps(steps) if step.tool is not None and undispatched(step) is None]
     else:
-        chosen = [step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION)]
+        acts = (StepKind.TOOL, StepKind.ACTION)
+        chosen = [step for step in steps if step.kind in acts and not is_further_output(step)]
     return without_doubles(chosen)
 
 

@@ -438,10 +438,23 @@ class Transcript:
     """The turns with which the case had the conversation begin. Nobody said them in this exam."""
     round_count: int | None = None
     """The number of rounds in a journal, where rounds are separate events; None elsewhere."""
+    late_steps: tuple[Step, ...] = ()
+    """In a journal, what the environment recorded between the last reply and the end of the conversation. These steps
+    belong to the last round, whose event was written before; empty elsewhere."""
 
     def without_rounds(self) -> Transcript:
         """Return the transcript without its rounds but with their number, as a journal holds it."""
         return changed(self, rounds=(), round_count=len(self.rounds))
+
+    def with_rounds(self, rounds: tuple[Round, ...]) -> Transcript:
+        """Return the transcript of a journal with its rounds, or some of them, the last one with the late steps."""
+        if self.late_steps and rounds and rounds[-1].number == self.round_count:
+            rounds = (*rounds[:-1], changed(rounds[-1], steps=(*rounds[-1].steps, *self.late_steps)))
+        return changed(self, rounds=rounds, round_count=None, late_steps=())
+
+    def completed(self) -> Transcript:
+        """Return the transcript with the late steps in its last round."""
+        return self.without_rounds().with_rounds(self.rounds) if self.late_steps else self
 
     @property
     def failed(self) -> bool:

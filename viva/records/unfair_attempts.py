@@ -31,7 +31,11 @@ class UnfairAttempt:
 
 def earlier_attempts(details: Mapping[str, Any]) -> tuple[UnfairAttempt, ...]:
     """Return the attempts in the details of an insight, which may be anybody's; what has another form is left out."""
-    given = details.get(EARLIER)
+    return sound_attempts(details.get(EARLIER))
+
+
+def sound_attempts(given: object) -> tuple[UnfairAttempt, ...]:
+    """Return the attempts in JSON data, which may be anybody's; what has another form is left out."""
     found = []
     for each in (given if isinstance(given, list | tuple) else ())[:MOST_EARLIER]:
         if not isinstance(each, Mapping):

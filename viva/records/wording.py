@@ -13,6 +13,8 @@ from viva.records.verdict import Insight
 
 UNSAFE = "does NOT isolate"
 UNKNOWN = "unknown"
+IN_PART = "in part"
+"""What of a number is known that is only a lower bound, because the rest was not reported."""
 SCORING_POINTS = "scoring_points"
 """The evaluator that judges the scoring points of a case; its judge can be code or a model."""
 SUB_GOAL = "sub_goal_"
@@ -104,6 +106,39 @@ def insight_line(insight: Insight) -> str:
 def named_scores(insight: Insight, most: int = 60) -> list[str]:
     """Return each named score of an insight in words: `safety 1.00`."""
     return [f"{one_line(name, 60)} {value:.2f}" for name, value in list(insight.scores.items())[:most]]
+
+
+def limit_words(limit: float) -> str:
+    """Return a limit as short as possible, and with all its digits: `0.8`, `0.7999999`."""
+    return f"{limit:g}" if float(f"{limit:g}") == limit else repr(limit)
+
+
+def decimals_beyond(value: float, limit: float, fewest: int = 4) -> int:
+    """Return with how many decimals a figure is on the same side of a limit as it really is.
+
+    Args:
+        value: The figure; it is not the limit itself.
+        limit: The limit.
+        fewest: Minimum number of decimals.
+    """
+    for decimals in range(fewest, 17):
+        shown = float(f"{value:.{decimals}f}")
+        if shown != limit and (shown > limit) == (value > limit):
+            return decimals
+    return 17
+
+
+def beyond(value: float, limit: float, fewest: int = 4) -> str:
+    """Return a figure that missed a limit, with so many decimals that it does not seem to have reached it."""
+    return f"{value:.{decimals_beyond(value, limit, fewest)}f}"
+
+
+def fall_words(old: float, new: float, most: float) -> str:
+    """Return by how much a figure fell, if that is too much: `fell from 0.8000 to 0.7000, by more than 0.05`."""
+    decimals = 4
+    while decimals < 16 and round(float(f"{old:.{decimals}f}") - float(f"{new:.{decimals}f}"), decimals) <= most:
+        decimals += 1
+    return f"fell from {old:.{decimals}f} to {new:.{decimals}f}, by more than {limit_words(most)}"
 
 
 def dollars(cost: float | None) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from viva.filters.stored_cases import CaseFacts
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line
-from viva.records.wording import UNKNOWN, agent_words, named_scores
+from viva.records.wording import IN_PART, UNKNOWN, agent_words, named_scores
 from viva.reports.facts import usage_of
 from viva.reports.journals import Entry, Journals
 from viva.statistics.scores import evaluator_names, insight_of, score_of
@@ -24,10 +24,12 @@ from viva.statistics.scores import evaluator_names, insight_of, score_of
 # fmt: off
 COLUMNS = (
     "case_file", "score", "normalized_score", "agent", "trial", "outcome", "rounds", "stop", "tokens", "cost",
-    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "suite", "error", "row", "columns",
-    "metadata", "points_metadata",
+    "seconds", "journal", "run", "agent_runs", "persona", "strategy", "suite", "error", "requeued",
+    "tokens_reported", "row", "columns", "metadata", "points_metadata",
 )
 # fmt: on
+ADDED = ("requeued", "tokens_reported")
+"""Columns that files of older versions lack."""
 FACTS = 4
 """Number of columns with what the case says of itself; they follow those of the run."""
 MOST_FACTS = 4000
@@ -115,7 +117,7 @@ def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str |
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
-            *(cell(str(run.folder)), cell(run.id), "", "", "", "", "the run did not end"),
+            *(cell(str(run.folder)), cell(run.id), "", "", "", "", "the run did not end", "", ""),
             *("",) * FACTS,
             *("",) * (len(OWN_COLUMNS) * len(evaluators)),
         )
@@ -153,6 +155,8 @@ def _row(entry: Entry) -> tuple[str | int, ...]:
         cell(record.setting.strategy, 60),
         cell(record.setting.suite, 100),
         cell(record.error or ""),
+        cell(", ".join(record.setting.requeued)),
+        "" if tokens is None else "all" if used.reported else IN_PART,
     )
 
 

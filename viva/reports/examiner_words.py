@@ -19,14 +19,14 @@ def examiner_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[str]
     """Yield lines about the examiner: its fault rate, and the scores of each agent with and without unfair exams.
 
     Args:
-        figures: The statistics; nothing is yielded if no examiner was judged.
+        figures: The statistics; nothing is yielded if no examiner was to be judged.
         labels: The short name of each agent.
     """
     whole = figures.examiner
-    if whole is None or whole.rate is None:
+    if whole is None or not whole.exams + whole.failed:
         return
     yield ""
-    yield f"examiner at fault in {whole.unfair} of {counted(whole.exams, 'exam')}: {_rate(whole)}"
+    yield _faults(whole)
     if whole.kinds:
         yield f"  unfair by kind: {_kinds(whole.kinds)}"
     if whole.noted:
@@ -34,12 +34,19 @@ def examiner_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[str]
     if whole.reviewed or whole.unreviewed:
         failed = f", {counted(whole.unreviewed, 'exam')} not reviewed: no usable answer" if whole.unreviewed else ""
         yield f"  {counted(whole.reviewed, 'exam')} reviewed by a model{failed}"
+    if whole.failed:
+        yield f"  {counted(whole.failed, 'exam')} could not be judged: the evaluator failed"
+    if whole.open:
+        most = (whole.unfair + whole.open) / (whole.exams + whole.failed)
+        yield f"  {counted(whole.open, 'exam')} may be unfair, too: the rate may be as high as {most:.0%}"
     several = len(figures.examiner_agents) > 1
     for each in figures.examiner_agents[:MOST_AGENTS]:
-        if each.raw is None and each.fair is None:
-            continue
         whose = f"{labels.get(each.agent or '', '')}: " if several else ""
-        faults = f"; examiner at fault in {each.unfair} of {each.exams}: {_rate(each)}" if several else ""
+        if each.raw is None and each.fair is None:
+            if several and each.failed:
+                yield f"  {whose}{_faults(each)}"
+            continue
+        faults = f"; {_faults(each)}" if several else ""
         # Without an unfair exam, both are the same score, which is shown already.
         if each.unfair or several:
             yield f"  {whose}{_scores(each, figures)}{faults}"
@@ -50,6 +57,13 @@ def _scores(each: ExaminerFigures, figures: Figures) -> str:
     raw = f"{number(each.raw)}{'' if few else _ends(each.raw_interval)}"
     fair = f"{number(each.fair)}{'' if few else _ends(each.fair_interval)}"
     return f"score without unfair exams {fair}, with them {raw}"
+
+
+def _faults(each: ExaminerFigures) -> str:
+    """Return the fault rate of all exams that were judged, or that there are none."""
+    if not each.exams:
+        return f"the examiner could be judged in no exam ({each.failed} failed)"
+    return f"examiner at fault in {each.unfair} of {counted(each.exams, 'exam')}: {_rate(each)}"
 
 
 def _rate(each: ExaminerFigures) -> str:

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from viva.filters.grouping import GroupedBy, grouped_by
-from viva.filters.selection import NO_FILTER, ChosenRuns, RunFilter, choose_runs, left_out_words, refuse_unknown
+from viva.filters.selection import (
+    NO_FILTER,
+    ChosenRuns,
+    RunFilter,
+    choose_runs,
+    left_out_words,
+    named_words,
+    refuse_unknown,
+)
 from viva.filters.stored_cases import CaseFacts, StoredCases
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
@@ -276,6 +284,25 @@ class Journals:
             JournalError: a journal does not exist.
         """
         return [*([words] if (words := self.left_out()) else []), *self.notes]
+
+    def indexes(self) -> Iterator[tuple[Path, RunIndex, Container[str] | None]]:
+        """Yield each folder with where its runs are, and the ids of those that the report is about; None for all.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        for folder, run in self.locations:
+            yield folder, self._index(folder), self._kept(folder, run)
+
+    def named_alone(self) -> Iterator[str]:
+        """Yield a line for each journal of which only some runs were named.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        for folder, number in Counter(folder for folder, run in self.locations if run is not None).items():
+            if number < (among := len(self._index(folder).places)):
+                yield f"{named_words(folder, number, among)}; the other {among - number:,} are in no figure"
 
     def _kept(self, folder: Path, run: str | None) -> Container[str] | None:
         """Return the ids of the runs of a location that the report is about; None for all."""

@@ -22,13 +22,14 @@ from viva.exam.record import POINT_LABELS
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.verdict import Insight, Verdict
-from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, played_words, score_line
+from viva.records.wording import IN_PART, OUTCOMES, UNKNOWN, agent_words, played_words, score_line
 from viva.reports.facts import Standing, further_insights, headline, missed, quote_line, standing, usage_of
 from viva.reports.journals import Entry, Journals, Unfinished
 from viva.reports.point_tree import path_words
 from viva.statistics.cells import natural
 from viva.statistics.groups import Group
-from viva.statistics.scores import primary_insight
+from viva.statistics.missing.skipped import skipped_reason
+from viva.statistics.scores import UNSCORED, primary_insight
 from viva.statistics.summary import summarize
 
 TEXT_LIMIT = 16_000
@@ -65,6 +66,9 @@ class _Suite:
     tests: int = 0
     failures: int = 0
     errors: int = 0
+    skipped: int = 0
+    requeued: int = 0
+    """Number of runs that the user had done again."""
     seconds: float = 0.0
     started: float | None = None
 
@@ -91,7 +95,8 @@ class _Suite:
 def write(journals: Journals, out: TextIO) -> None:
     """Write the document.
 
-    Runs below the threshold are failures; runs that say nothing about the agent, or never ended, are errors.
+    Runs below the threshold are failures; runs that say nothing about the agent, or never ended, are errors; runs with
+    nothing to judge, which no gate misses, are skipped.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -131,10 +136,12 @@ def _added(journals: Journals, suites: Mapping[str, _Suite]) -> Iterator[RunReco
 def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, journals: Journals) -> None:
     out.write(
         f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
-        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{_stamp(suite.started)}>\n<properties>\n'
+        f'errors="{suite.errors}" skipped="{suite.skipped}" time="{suite.seconds:.3f}"{_stamp(suite.started)}>\n'
+        "<properties>\n"
     )
     caveats = (("caveat", words) for words in journals.caveats())
-    for name, value in (*_properties(group, journals.threshold), *caveats):
+    requeued = [("requeued", str(suite.requeued))] if suite.requeued else []
+    for name, value in (*_properties(group, journals.threshold), *requeued, *caveats):
         out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
     out.write("</properties>\n")
     for text in suite.sorted_texts():
@@ -169,6 +176,8 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
         yield f"excluded.{kind}", str(number)
     yield "flaky_cases", str(group.flaky_cases)
     yield "tokens", UNKNOWN if group.tokens is None else str(group.tokens)
+    if group.tokens is not None and not group.tokens_known:
+        yield "tokens.reported", IN_PART
     yield "cost", UNKNOWN if group.cost is None else f"{group.cost:.6f}"
 
 
@@ -176,6 +185,7 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     record = entry.record
     setting, timing, where = record.setting, record.timing, standing(record, threshold)
     suite.tests += 1
+    suite.requeued += bool(setting.requeued)
     suite.seconds += timing.seconds
     if timing.started:
         suite.started = min(suite.started or timing.started, timing.started)
@@ -184,6 +194,12 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
         suite.failures += 1
         kind = "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value
         fault = _fault("failure", kind, _score_words(record), _missed_text(record))
+    elif where is Standing.EXCLUDED and (reason := skipped_reason(record)) is not None:
+        suite.skipped += 1
+        fault = f"<skipped message={_attribute(f'not scored: {reason}')}/>\n"
+    elif where is Standing.EXCLUDED and record.outcome.counts:
+        suite.errors += 1
+        fault = _fault("error", UNSCORED, "not scored: completed, but no evaluator gave a score", _missed_text(record))
     elif where is Standing.EXCLUDED:
         suite.errors += 1
         words = f"{OUTCOMES[record.outcome]}: {exact_line(record.error or 'no score', 400)}"
@@ -209,9 +225,12 @@ def _run_facts(entry: Entry) -> list[str]:
         f"rounds={one_line(str(record.rounds), 500)}",
         f"stop={_value_words(record.stop.value) if record.stop else 'unknown'}",
         f"tokens={UNKNOWN if tokens is None else tokens}",
+        *([f"tokens.reported={IN_PART}"] if tokens is not None and not used.reported else []),
         f"cost={UNKNOWN if cost is None else f'{cost:.6f}'}",
         f"run={one_line(f'{entry.folder}#{record.id}', 500)}",
     ]
+    if setting.requeued:
+        facts.append(f"requeued={one_line(', '.join(setting.requeued), 500)}")
     if setting.suite:
         facts.append(f"suite={one_line(setting.suite, 100)}")
     if setting.threshold is not None:

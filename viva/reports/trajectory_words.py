@@ -59,7 +59,10 @@ def rate_line(rate: Rate) -> str:
     if rate.name == "plan_and_recovery":
         unit = "answer"
     beside = [(rate.unsure, "unsure"), (rate.errors, "not judged"), (rate.skipped, "skipped")]
-    words = "; ".join(("", ", ".join(f"{number} {what}" for number, what in beside if number))).rstrip("; ")
+    told = [f"{number} {what}" for number, what in beside if number]
+    if rate.failed:
+        told.append(f"the agent failed in {counted(rate.failed, 'run')}")
+    words = f"; {', '.join(told)}" if told else ""
     if rate.value is None:
         return f"{NAMES[rate.name]}: nothing was judged (0 {unit}s{words})"
     return f"{NAMES[rate.name]}: {percent(rate.value)} ({rate.right:g} of {counted(rate.judged, unit)}{words})"

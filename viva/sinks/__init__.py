@@ -31,7 +31,10 @@ def sink_name(spec: str) -> str:
     part, argument = split(SINKS, spec)
     if "://" not in argument:
         return spec
-    address = urlsplit(argument)
+    try:
+        address = urlsplit(argument)
+    except ValueError:  # brackets that are not closed
+        return part
     return f"{part}:{address.scheme}://{address.hostname or ''}"
 
 

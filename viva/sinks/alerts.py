@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from viva.errors import SetupError
 from viva.records.redact import redact
@@ -54,18 +52,26 @@ class Webhook:
 
     def __init__(self, url: str) -> None:
         """Args:
-            address: URL that is posted to.
+            url: The address that is posted to; a name and password in it are sent as basic authentication.
 
         Raises:
             SetupError: it is not an address.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise SetupError(f"--alert webhook:{url}: an address is required, as in webhook:https://example.org/hook.")
-        self._url = url
+        from viva.sinks.webhook import Poster
+
+        try:
+            self._poster = Poster(url)
+        except ValueError:
+            raise SetupError("--alert webhook requires an address, as in webhook:https://example.org/hook.") from None
 
     def send(self, alert: Alert) -> None:
-        """Post one."""
+        """Post one.
+
+        Raises:
+            OSError: it could not be sent, or the server did not accept it.
+        """
+        from viva.sinks.webhook import WebhookRefused
+
         body: dict[str, Any] = {
             "event": "viva.alert" if alert.below else "viva.recovered",
             "journal": alert.journal,
@@ -73,10 +79,10 @@ class Webhook:
             "below": redact(alert.below),
             "rates": dict(alert.rates),
         }
-        headers = {"content-type": "application/json", "user-agent": "viva"}
-        request = urllib.request.Request(self._url, json.dumps(body).encode(), headers, method="POST")  # noqa: S310 - checked
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - checked above
-            answer.read(1000)
+        try:
+            self._poster.post(json.dumps(body).encode(), seconds=SECONDS)
+        except WebhookRefused as error:
+            raise OSError(str(error)) from None
 
     def measure(self, alert: Alert) -> None:
         """Do nothing: only alerts are posted."""
@@ -135,4 +141,4 @@ def make_channel(spec: str) -> AlertChannel:
         return Webhook(argument)
     if spec == "otel":
         return Metric()
-    raise SetupError(f"--alert takes exit, webhook:URL or otel, not {spec!r}.")
+    raise SetupError(f"--alert takes exit, webhook:URL or otel, not {kind!r}.")

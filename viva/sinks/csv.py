@@ -6,14 +6,17 @@ import asyncio
 import csv
 import io
 from pathlib import Path
+from typing import TypeVar
 
 from viva.filters.stored_cases import StoredCases
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
-from viva.reports.csv_table import MOST_EVALUATORS, head, row
+from viva.reports.csv_table import ADDED, MOST_EVALUATORS, head, row
 from viva.reports.journals import Entry
 from viva.sinks.line_file import LineFile
 from viva.statistics.scores import evaluator_names
+
+T = TypeVar("T")
 
 
 class CsvSink:
@@ -34,6 +37,8 @@ class CsvSink:
         self._cases = StoredCases(self._folder)
         self._evaluators: list[str] | None = None
         """The evaluators with columns of their own; None before the first run."""
+        self._lacking: frozenset[int] = frozenset()
+        """The places of the columns that the file lacks, because an older version began it."""
 
     def begin(self, folder: Path) -> None:
         """Note the folder of the journal, which each row names."""
@@ -59,15 +64,19 @@ class CsvSink:
         if self._evaluators is None:
             found = self._file.first_line()
             evaluators = _evaluators_of(found, names)
+            columns = head(evaluators)
             if not found:
-                lines = _line(head(evaluators))
-            elif found != _line(head(evaluators)).rstrip("\r\n"):
-                raise ValueError(f"{self._file.path} has other columns than these runs; name another file")
+                lines = _line(columns)
+            else:
+                self._lacking = _lacking(found, columns)
+                if found != _line(_without(columns, self._lacking)).rstrip("\r\n"):
+                    raise ValueError(f"{self._file.path} has other columns than these runs; name another file")
             self._evaluators = evaluators
         missing = [name for name in names if name not in self._evaluators]
         if missing:
             raise ValueError(f"{self._file.path} has no columns for {', '.join(missing)[:200]}; name another file")
-        self._file.append((lines + _line(row(entry, self._cases.facts(entry.record), self._evaluators))).encode())
+        cells = row(entry, self._cases.facts(entry.record), self._evaluators)
+        self._file.append((lines + _line(_without(cells, self._lacking))).encode())
 
 
 def _evaluators_of(first_line: str, names: list[str]) -> list[str]:
@@ -78,6 +87,16 @@ def _evaluators_of(first_line: str, names: list[str]) -> list[str]:
     ending = " label"
     there = [column.removesuffix(ending) for column in columns if column.endswith(ending)]
     return there if set(names) <= set(there) else names
+
+
+def _lacking(first_line: str, columns: tuple[str, ...]) -> frozenset[int]:
+    """Return the places of the columns that a file lacks as those of older versions do."""
+    there = next(csv.reader([first_line]), [])
+    return frozenset(columns.index(name) for name in ADDED if name not in there)
+
+
+def _without(cells: tuple[T, ...], places: frozenset[int]) -> tuple[T, ...]:
+    return tuple(cell for place, cell in enumerate(cells) if place not in places)
 
 
 def _line(cells: tuple[str | int, ...]) -> str:

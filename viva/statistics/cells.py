@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable
 from functools import lru_cache
 
+from viva.journal.tallies.round_tally import number_of
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import adds_nothing
 from viva.statistics.scores import passes, primary_evaluator, score_of, why_excluded
@@ -71,7 +72,7 @@ class Cell:
             if not adds_nothing(used):  # most roles called no model
                 found.add(used)
         self.seconds += record.timing.seconds
-        self.rounds += record.rounds
+        self.rounds += number_of(record.rounds, least=0) or 0
         self.cached_answers += record.cached_answers
 
     def add_usage_to(self, sums: dict[str, UsageSum]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,6 +13,9 @@ from viva.statistics.comparison_inputs import Runs
 from viva.statistics.flips.by_trial import PointFlips, flips_of_case
 from viva.statistics.groups import Group, group_of
 from viva.statistics.intervals import Interval, detectable_difference, mcnemar
+
+LABELS = "A", "B"
+"""The names of the two sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class PairedComparison:
     not_counted: tuple[str, ...] = ()
     """Cases that both have, but without a run that counts on one side: they are not compared."""
     notes: tuple[str, ...] = ()
-    """What differed besides the agents: judges, examiners, cases."""
+    """How the runs of a side were chosen, and what differed besides the agents: judges, examiners, cases."""
     flips: tuple[PointFlips, ...] = ()
     """The points whose verdicts changed, in the trials that both sides have; cases in natural order."""
     evaluator: str | None = None
@@ -134,7 +137,7 @@ class PairedComparison:
 
 
 def compare(
-    first: Runs, second: Runs, agents: tuple[str, str], threshold: float = 1.0, labels: tuple[str, str] = ("A", "B")
+    first: Runs, second: Runs, agents: tuple[str, str], threshold: float = 1.0, labels: tuple[str, str] = LABELS
 ) -> PairedComparison | None:
     """Compare two agents over the cases that both were examined with.
 
@@ -171,7 +174,7 @@ def compare(
         tuple(case for case in cells[0] if case not in cells[1]),
         tuple(case for case in cells[1] if case not in cells[0]),
         tuple(case for case in shared if case not in counted),
-        _notes(first, second, agents, pairs),
+        (*part_notes(first, second, labels), *_notes(first, second, agents, pairs)),
         _flips(first, second, agents, shared),
         first.evaluator,
         sum(len(cell.thresholds) for cell in (*ours, *theirs)),
@@ -219,6 +222,15 @@ def _flips(first: Runs, second: Runs, agents: tuple[str, str], cases: Sequence[s
         statements = {**first.statements.get(case, {}), **second.statements.get(case, {})}
         found += flips_of_case(case, before, after, statements)
     return tuple(found)
+
+
+def part_notes(first: Runs, second: Runs, labels: tuple[str, str] = LABELS) -> Iterator[str]:
+    """Yield how the runs of each side were chosen, if they were: the choice may be all that the difference shows."""
+    if first is second:
+        yield from first.parts
+        return
+    for label, runs in zip(labels, (first, second), strict=True):
+        yield from (f"{label}: {words}" for words in runs.parts)
 
 
 def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[CasePair]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from viva.errors import SetupError
@@ -18,15 +18,19 @@ from viva.statistics.scores import evaluator_names
 class Runs:
     """Holds the runs of one journal by case and agent, and the settings with which they were made."""
 
-    def __init__(self, journal: Path, records: Iterable[RunRecord], evaluator: str | None = None) -> None:
+    def __init__(
+        self, journal: Path, records: Iterable[RunRecord], evaluator: str | None = None, parts: Sequence[str] = ()
+    ) -> None:
         """Read all records once; a few numbers of each are kept.
 
         Args:
             journal: Where they come from.
             records: The newest attempt of each run.
             evaluator: Whose scores are compared; None for each run's primary evaluator.
+            parts: How the runs were chosen, in words; nothing if they are all of a suite.
         """
         self.journal = journal
+        self.parts = parts
         self.evaluator = evaluator
         self.settings: dict[str, dict[str, set[str]]] = {}
         """Agent to the name of a setting to its values."""

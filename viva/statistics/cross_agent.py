@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
-from viva.statistics.scores import score_of
+from viva.statistics.scores import score_of, why_excluded
 from viva.statistics.trajectories import TrajectoryTally
 from viva.statistics.trajectory_figures import TrajectoryFigures
 
@@ -29,12 +31,14 @@ class AnsweringAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideFigures:
-    """Holds the figures of one side over the queries that all sides answered."""
+    """Holds the figures of one side over the compared queries."""
 
     side: AnsweringAgent
     runs: int
     mean: float | None
-    """Mean score of the runs that count; None if none does."""
+    """Mean score over the queries with a score on every side, each once whatever its trials; None if there are none."""
+    excluded: Mapping[str, int]
+    """Why runs are in no mean (an outcome, `unscored` or `skipped`) to their number."""
     figures: TrajectoryFigures
 
 
@@ -44,9 +48,14 @@ class CrossAgent:
 
     sides: tuple[SideFigures, ...]
     queries: int
-    """Queries answered by every side: only those are compared."""
+    """Queries that every side answered in a run that counts: only those are compared."""
+    scored: int
+    """Those of them with a score on every side, over which the mean scores are."""
     left_out: int
-    """Queries that some side did not answer."""
+    """Other queries."""
+    not_counted: int
+    """Those of `left_out` that every side answered, but some side in no run that counts: all ended as `judge_error`,
+    for example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +75,70 @@ def compare_agents(read: Callable[[], Iterable[ComparedRun]]) -> CrossAgent:
     Args:
         read: Reads all runs from their beginning; called several times.
     """
-    answered: dict[AnsweringAgent, set[str]] = {}
+    found: dict[AnsweringAgent, _Answers] = {}
     both = _shared_names(read())
     for side, each in _sided(read(), both):
-        answered.setdefault(side, set()).add(each.record.subject)
-    every = set().union(*answered.values()) if answered else set()
-    common = set.intersection(*answered.values()) if answered else set()
-    tallies = {side: TrajectoryTally() for side in answered}
-    runs: dict[AnsweringAgent, int] = dict.fromkeys(answered, 0)
-    scores: dict[AnsweringAgent, list[float]] = {side: [] for side in answered}
+        found.setdefault(side, _Answers()).add(each.record)
+    every = set().union(*(each.queries for each in found.values()))
+    answered = _shared(each.queries for each in found.values())
+    common = _shared(each.counted for each in found.values())
+    scored = _shared(each.scores.keys() for each in found.values())
+    tallies = {side: TrajectoryTally() for side in found}
+    runs: dict[AnsweringAgent, int] = dict.fromkeys(found, 0)
+    excluded: dict[AnsweringAgent, Counter[str]] = {side: Counter() for side in found}
     for side, each in _sided(read(), both):
         if each.record.subject in common:
             tallies[side].add(each.record)
             runs[side] += 1
-            if (scored := score_of(each.record)) is not None:
-                scores[side].append(scored.score)
-    ordered = sorted(answered, key=lambda side: (side.other, natural(side.agent), natural(side.version), str(side)))
+            if score_of(each.record) is None:
+                excluded[side][why_excluded(each.record)] += 1
+    ordered = sorted(found, key=lambda side: (side.other, natural(side.agent), natural(side.version), str(side)))
     return CrossAgent(
         sides=tuple(
             SideFigures(
                 side=side,
                 runs=runs[side],
-                mean=sum(scores[side]) / len(scores[side]) if scores[side] else None,
+                mean=found[side].mean(scored),
+                excluded=dict(excluded[side]),
                 figures=tallies[side].figures(side.agent),
             )
             for side in ordered[:MOST_SIDES]
         ),
         queries=len(common),
+        scored=len(scored),
         left_out=len(every) - len(common),
+        not_counted=len(answered - common),
     )
+
+
+class _Answers:
+    """The queries that one side answered."""
+
+    def __init__(self) -> None:
+        self.queries: set[str] = set()
+        self.counted: set[str] = set()
+        """Those with a run that counts."""
+        self.scores: dict[str, tuple[float, int]] = {}
+        """The sum of the scores, and their number, of those with a scored run."""
+
+    def add(self, record: RunRecord) -> None:
+        """Add a run."""
+        self.queries.add(record.subject)
+        if record.outcome.counts:
+            self.counted.add(record.subject)
+        if (scored := score_of(record)) is not None:
+            total, number = self.scores.get(record.subject, (0.0, 0))
+            self.scores[record.subject] = total + scored.score, number + 1
+
+    def mean(self, queries: Set[str]) -> float | None:
+        """Return the mean over queries of the mean score of each; None of none."""
+        return fmean(total / number for total, number in map(self.scores.__getitem__, queries)) if queries else None
+
+
+def _shared(sets: Iterable[Set[str]]) -> set[str]:
+    """Return what is in all sets; nothing if there is none."""
+    found = [set(each) for each in sets]
+    return set.intersection(*found) if found else set()
 
 
 def _shared_names(runs: Iterable[ComparedRun]) -> frozenset[AnsweringAgent]:

@@ -81,9 +81,10 @@ class Group:
     cost_mean: float | None = None
     """US dollars per run, over all runs; None if unknown."""
     tokens: int | None = None
-    """Input and output tokens of all roles over all runs; None if nobody reported any."""
+    """Input and output tokens of all roles over all runs; None if nobody reported any. A lower bound if not
+    `tokens_known`."""
     tokens_mean: float | None = None
-    """Tokens per run, over all runs; None if nobody reported any."""
+    """Tokens per run, over all runs; None if nobody reported any. A lower bound if not `tokens_known`."""
     seconds: float = 0.0
     """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
     seconds_mean: float | None = None
@@ -98,6 +99,11 @@ class Group:
     def too_few(self) -> bool:
         """Return whether too few cases count for an interval; False for a single case."""
         return self.kind not in ("case", "cell") and 0 < self.cases < FEWEST_CASES
+
+    @property
+    def tokens_known(self) -> bool:
+        """Return whether all tokens were reported; otherwise `tokens` and `tokens_mean` are unknown or lower bounds."""
+        return self.tokens is not None and all(used.reported for used in self.usage.values())
 
     @property
     def runs_all(self) -> int:

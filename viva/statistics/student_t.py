@@ -1,4 +1,4 @@
-"""Quantiles of Student's t distribution, so that intervals need no numerical library."""
+"""Quantiles of Student's t distribution and its degrees of freedom, so that intervals need no numerical library."""
 
 from __future__ import annotations
 
@@ -39,3 +39,14 @@ def _t_cdf(t: float, freedom: int) -> float:
         total += term
     inside = 2 / math.pi * (angle + sine * total) if odd else sine * total
     return 0.5 + inside / 2
+
+
+def satterthwaite(*variances: tuple[float, int]) -> int:
+    """Return the degrees of freedom of a sum of independent variances, each with its own; at least 1.
+
+    Satterthwaite 1946, "An Approximate Distribution of Estimates of Variance Components", Biometrics 2. Where nothing
+    varies, they are those of the first.
+    """
+    whole = math.fsum(variance for variance, _ in variances)
+    parts = math.fsum(variance**2 / freedom for variance, freedom in variances if freedom > 0)
+    return max(1, int(whole**2 / parts)) if parts > 0 else max(1, variances[0][1])

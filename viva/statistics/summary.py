@@ -118,7 +118,7 @@ class Figures:
     own_thresholds: int = 0
     """Runs that count and pass by the threshold of their case, not by `threshold`."""
     requeued: tuple[RequeuedGroup, ...] = ()
-    """Runs that the user had done again after they had ended with an error, by their first outcome."""
+    """Runs that the user had done again after an error, or alone after they had been scored, by their first outcome."""
     skipped: tuple[SkippedGroup, ...] = ()
     """Why runs were `skipped`; the reasons of most runs first."""
 

@@ -1,7 +1,8 @@
 """The figures of trajectories: accuracies over steps and traces, both combined ones, and how each tool was used.
 
 The figures, and what they are called on the console, are those of the GitHub Agent Evaluation Framework. What could not
-be judged is in no rate, and is counted beside it.
+be judged is in no rate, and is counted beside it. Gates compare low bounds, in which a run that the agent did not
+complete earns nothing, as elsewhere.
 """
 
 from __future__ import annotations
@@ -61,13 +62,16 @@ class TrajectoryTally:
         if record.outcome is Outcome.EXAMINER_ERROR or not found:
             return
         self._runs += 1
+        failed = record.outcome is Outcome.TARGET_ERROR
         for name in (name for name in TRAJECTORY_EVALUATORS if name in found):
-            counts = self._counts(name)
+            counts = _Counts()
             for verdict in found[name].verdicts:
                 # A run without a single step to judge is no step.
                 if verdict.label != SKIPPED or verdict.subject != record.id or name in RUN_EVALUATORS:
                     counts.add(verdict)
-        self._combine(record.id, found)
+            self._add(name, counts, failed)
+        if THOUGHT_TO_TOOL in found and QUERY_TO_THOUGHT in found:
+            self._combine(record.id, found, failed)
         self._use_tools(record, found)
         self._compare(record, found)
 
@@ -83,28 +87,29 @@ class TrajectoryTally:
             agreements=tuple(_agreement(name, counts) for name, counts in self._rewards.items()),
         )
 
-    def _counts(self, name: str) -> _Counts:
-        return self._rates.setdefault(name, _Counts())
+    def _add(self, name: str, run: _Counts, failed: bool) -> None:
+        """Add what was counted in one run to the rate of this name."""
+        self._rates.setdefault(name, _Counts()).add_run(run, failed)
 
-    def _combine(self, run: str, found: Mapping[str, Insight]) -> None:
-        if THOUGHT_TO_TOOL not in found or QUERY_TO_THOUGHT not in found:
-            return
+    def _combine(self, run: str, found: Mapping[str, Insight], failed: bool) -> None:
         by_tool, by_query = _by_subject(found[THOUGHT_TO_TOOL]), _by_subject(found[QUERY_TO_THOUGHT])
-        both = [(by_tool[step], by_query[step]) for step in by_tool if step in by_query and step != run]
-        steps = [pair for pair in both if not any(verdict.label == SKIPPED for verdict in pair)]
-        counts = self._counts(COMBINED_STEPS)
-        counts.skipped += len(both) - len(steps)
-        for step in steps:
-            counts.add_all(step)
+        steps = _Counts()
+        for step in _paired(by_tool, by_query, run):
+            if any(verdict.label == SKIPPED for verdict in step):
+                steps.skipped += 1
+            else:
+                steps.add_all(step)
+        self._add(COMBINED_STEPS, steps, failed)
         if SEQUENCE not in found:
             return
-        traces, path = self._counts(COMBINED_TRACES), found[SEQUENCE].verdicts
+        traces, path = _Counts(), found[SEQUENCE].verdicts
         every = [*by_tool.values(), *by_query.values()]
         judged = [verdict for verdict in every if verdict.label != SKIPPED]
         if not judged or not path or path[0].label == SKIPPED:
             traces.skipped += 1
         else:
             traces.add_all((*judged, path[0]))
+        self._add(COMBINED_TRACES, traces, failed)
 
     def _compare(self, record: RunRecord, found: Mapping[str, Insight]) -> None:
         reward = insight_of(record.insights, REWARD, record.id)
@@ -180,6 +185,17 @@ def _by_subject(insight: Insight) -> dict[str, Verdict]:
     return {verdict.subject: verdict for verdict in islice(insight.verdicts, 1_000_000)}
 
 
+def _paired(by_tool: Mapping[str, Verdict], by_query: Mapping[str, Verdict], run: str) -> list[tuple[Verdict, ...]]:
+    """Return both verdicts on each step; an evaluator that failed for the whole run left every step open."""
+    whole = (by_tool.get(run), by_query.get(run))
+    tool, query = (each if each is not None and each.label == Label.ERROR else None for each in whole)
+    steps = dict.fromkeys(step for step in (*by_tool, *by_query) if step != run)
+    both = ((by_tool.get(step, tool), by_query.get(step, query)) for step in steps)
+    pairs: list[tuple[Verdict, ...]] = [(one, other) for one, other in both if one is not None and other is not None]
+    failures = tuple(each for each in (tool, query) if each is not None)
+    return pairs or ([failures] if failures else [])
+
+
 @dataclass(slots=True)
 class _Counts:
     right: float = 0.0
@@ -187,6 +203,10 @@ class _Counts:
     unsure: int = 0
     errors: int = 0
     skipped: int = 0
+    runs: int = 0
+    failed: int = 0
+    failed_right: float = 0.0
+    failed_unjudged: int = 0
 
     def add(self, verdict: Verdict) -> None:
         if verdict.score is not None:
@@ -208,14 +228,31 @@ class _Counts:
         else:
             self.unsure += 1
 
+    def add_run(self, run: _Counts, failed: bool) -> None:
+        """Add what was counted in one run, and whether the agent failed in it."""
+        self.runs += 1
+        self.right += run.right
+        self.judged += run.judged
+        self.unsure += run.unsure
+        self.errors += run.errors
+        self.skipped += run.skipped
+        if failed:
+            self.failed += 1
+            self.failed_right += run.right
+            self.failed_unjudged += not (run.judged or run.unsure or run.errors)
+
     def rate(self, name: str) -> Rate:
         return Rate(
             name=name,
+            runs=self.runs,
             right=self.right,
             judged=self.judged,
             unsure=self.unsure,
             errors=self.errors,
             skipped=self.skipped,
+            failed=self.failed,
+            failed_right=self.failed_right,
+            failed_unjudged=self.failed_unjudged,
         )
 
 

@@ -20,6 +20,8 @@ class Rate:
 
     name: str
     """An evaluator's, `COMBINED_STEPS` or `COMBINED_TRACES`."""
+    runs: int = 0
+    """Runs that the evaluator was asked about, whatever it said; of a combined rate, those of all that it combines."""
     right: float = 0.0
     """Sum of the scores."""
     judged: int = 0
@@ -29,6 +31,12 @@ class Rate:
     """What could not be judged: no usable label, say."""
     skipped: int = 0
     """What the evaluator does not judge, such as steps without a thought."""
+    failed: int = 0
+    """Runs in which the agent failed. What was judged in them is in the rate, but counts as wrong in `low`."""
+    failed_right: float = 0.0
+    """The part of `right` that is from these runs."""
+    failed_unjudged: int = 0
+    """Those of these runs in which there was nothing to judge; each counts as one thing that is wrong in `low`."""
 
     @property
     def value(self) -> float | None:
@@ -37,9 +45,11 @@ class Rate:
 
     @property
     def low(self) -> float | None:
-        """The rate if everything unsure or not judged were wrong; what gates compare."""
-        bounded = self.judged + self.unsure + self.errors
-        return self.right / bounded if self.judged else None
+        """The rate if everything unsure or not judged, and every run in which the agent failed, were wrong; what gates
+        compare. None if there is nothing to compare.
+        """
+        bounded = self.judged + self.unsure + self.errors + self.failed_unjudged
+        return (self.right - self.failed_right) / bounded if self.judged or self.failed_unjudged else None
 
     @property
     def high(self) -> float | None:

@@ -144,11 +144,15 @@ async def conduct(
             files.enter_context(_removed_without_worth(folder, worth))
         journals: list[Journal] = []
 
+        def lock_folder() -> None:
+            if (note := files.enter_context(exclusive_writer(folder))) is not None:
+                display.note(note)
+
         def open_journal() -> Journal:
             # Only now: a mistake in the request must not leave a journal behind that can be neither resumed nor
             # started again.
             if not resumed:
-                files.enter_context(exclusive_writer(folder))
+                lock_folder()
                 # Under the lock: another process may have used the folder since the command checked it.
                 refuse_journal(folder)
             journals.append(files.enter_context(Journal(folder)))
@@ -158,7 +162,7 @@ async def conduct(
             running.push_async_callback(feed.on_closed)
         running.push_async_callback(engine.close)
         if resumed:
-            files.enter_context(exclusive_writer(folder))
+            lock_folder()
             forget_pause(folder)
             forget_marks(folder)  # before the journal is read, which has what they stand for
         work = prepare()

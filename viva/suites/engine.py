@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +13,9 @@ from viva.exam.last_words import noting_last_words
 from viva.exam.subscribers import Subscribers
 from viva.journal.writer import Journal
 from viva.records.transcript import NO_USAGE, Usage
+from viva.records.wording import counted
 from viva.suites.job import Job, WorkOrder
+from viva.suites.resuming.left_out import LeftOut
 from viva.suites.worker import Done, Worker, open_worker
 
 
@@ -39,9 +41,46 @@ class SuiteEnd:
     left_out: int = 0
     """Number of runs that were not started, or were cancelled."""
     reason: str | None = None
-    """Why some runs were left out."""
-    gaps: dict[str, str] = field(default_factory=dict)
-    """Stored conversations that were left out: the run, and its missing rounds."""
+    """Why some runs were left out, other than those in `requeued`, or why there is no further batch."""
+    requeued: Mapping[str, int] = field(default_factory=dict)
+    """Number of runs left out that had been requeued too late, by what is said of them."""
+    conversations: LeftOut = field(default_factory=LeftOut)
+    """The stored conversations that were left out."""
+
+    @property
+    def words(self) -> str:
+        """Return how many runs were left out, and why; empty if none were."""
+        if not self.left_out:
+            return ""
+        others = self.left_out - sum(self.requeued.values())
+        if others:
+            words = [f"{counted(others, 'run')}, {self.reason}", *requeued_words(self.requeued)]
+        else:
+            words = [*requeued_words(self.requeued), *filter(None, [self.reason])]
+        return f"left out: {'; '.join(words)}"
+
+    @property
+    def left_out_in_all(self) -> int:
+        """Return how many runs and stored conversations were left out."""
+        return self.left_out + self.conversations.number
+
+    @property
+    def reasons(self) -> str | None:
+        """Return why they were left out; None if none were and the work did not stop early."""
+        reasons = [self.conversations.words, self.reason, *requeued_words(self.requeued)]
+        return "; ".join(filter(None, reasons)) or None
+
+
+def requeued_words(requeued: Mapping[str, int]) -> list[str]:
+    """Return which requeued runs nobody has repeated, in words.
+
+    Args:
+        requeued: Their numbers, by what is said of them.
+    """
+    return [
+        f"{counted(number, 'run')} that {'was' if number == 1 else 'were'} {words}"
+        for words, number in requeued.items()
+    ]
 
 
 class Doer(Protocol):

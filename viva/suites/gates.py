@@ -11,13 +11,14 @@ from viva.journal.reader import read_records, split_reference
 from viva.journal.writer import JournalError
 from viva.judge.trajectory import SKIPPED
 from viva.records.text import one_line
-from viva.records.wording import counted
+from viva.records.wording import beyond, counted, fall_words, limit_words
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.scores import UNSCORED, passes
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import RATES
 from viva.suites.rate_gates import faults_above, faults_missing, rate_missing, rates_below, rates_dropped
+from viva.suites.repeated_runs import counted_before
 
 CaseLows = dict[str, dict[str, float]]
 """The mean of the low bounds, by agent and case."""
@@ -32,6 +33,11 @@ class Gates:
     evaluators: Mapping[str, float] = field(default_factory=dict)
     """The limits of other evaluators, by name. For trajectory evaluators and the combined accuracies, they apply to the
     rate over steps or traces."""
+
+    @property
+    def are_set(self) -> bool:
+        """Return whether there is a limit."""
+        return self.primary is not None or bool(self.evaluators)
 
 
 def parse_gates(values: Sequence[str], option: str = "--fail-under") -> Gates:
@@ -94,6 +100,8 @@ def gate(
     baseline: Figures | None = None,
     max_drop: Gates | float | None = None,
     max_examiner_faults: float | None = None,
+    *,
+    corrected: bool = False,
 ) -> tuple[int, str]:
     """Return the exit code of a suite, and the reason in words (empty for 0).
 
@@ -106,6 +114,7 @@ def gate(
         baseline: The statistics of an earlier suite.
         max_drop: The maximum drop of the mean low bound from the baseline, over the cases that both have.
         max_examiner_faults: The maximum share of exams in which the examiner may have been at fault.
+        corrected: Whether the floor of the primary evaluator is for corrected scores, which are not compared here.
     """
     suite = figures.suite
     floors, drops = _gates(fail_under), _gates(max_drop if baseline is not None else None)
@@ -115,7 +124,7 @@ def gate(
         return EXIT_BELOW, faults[0]
     if not suite.runs and (of_runs or not figures.trajectories):
         return EXIT_NOT_SCORED, f"nothing was scored: {_excluded(figures) or 'no runs'}"
-    below = faults if floors.primary is None else [*faults, *_below(figures, floors.primary)]
+    below = faults if floors.primary is None or corrected else [*faults, *_below(figures, floors.primary)]
     for name, floor in floors.evaluators.items():
         below += rates_below(figures, name, floor) if name in RATES else _below(figures, floor, name)
     if baseline is not None and drops.primary is not None:
@@ -133,23 +142,13 @@ def gate(
     # Runs with nothing to judge need no score; if all gates are rates over steps, neither do runs with unresolved
     # steps only.
     missing += faults_missing(figures, max_examiner_faults)
-    if floors != Gates() or drops != Gates() or max_examiner_faults is not None:
+    if floors.are_set or drops.are_set or max_examiner_faults is not None:
         missing += counted_before(figures)
     if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
         return EXIT_BELOW, "; ".join((*below, *missing) if floors.evaluators or drops.evaluators else below)
     return (EXIT_NOT_SCORED, "; ".join(missing)) if missing else (EXIT_DONE, "")
-
-
-def counted_before(figures: Figures) -> list[str]:
-    """Return that runs were done again after they had counted against the agent: whoever may choose that, may pass."""
-    return [
-        f"{counted(group.runs, 'run')} ended as {group.outcome.value} and counted, before the user requeued them; "
-        "no gate passes over that: start a new suite"
-        for group in figures.requeued
-        if group.outcome.counts
-    ]
 
 
 def _has_gates_of_runs(floors: Gates, drops: Gates) -> bool:
@@ -193,7 +192,8 @@ def _below(figures: Figures, floor: float, evaluator: str | None = None) -> list
     for agent, low in _agent_lows(figures, evaluator).items():
         if not passes(low, floor):
             whose = f" of {one_line(agent, 80)}" if len(figures.agents) > 1 else ""
-            words.append(f"the mean score{whose}{by} (low bound) is {low:.4f}, below {floor:g}")
+            shown = beyond(low, floor)
+            words.append(f"the mean score{whose}{by} (low bound) is {shown}, below {limit_words(floor)}")
     return words
 
 
@@ -215,7 +215,7 @@ def _dropped(now: CaseLows, before: CaseLows, max_drop: float, evaluator: str | 
             continue
         old, new = (sum(lows[name] for name in both) / len(both) for lows in (old_lows, new_lows))
         if not passes(new, old - max_drop):
-            fell = f"fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"
+            fell = fall_words(old, new, max_drop)
             words.append(f"the mean score {whose}over {counted(len(both), 'common case')}{by} {fell}")
     return words
 

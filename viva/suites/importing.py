@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, observed_run_id
 from viva.judge.reward import ATTRIBUTE
 from viva.recordings.given_tools import with_tools
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import Recording, RecordingError, SourceNotes, UnfinishedFile
 from viva.recordings.table import LoadedReader
 from viva.records.codec import encode
 from viva.records.run_record import Setting
@@ -31,6 +31,7 @@ from viva.records.wording import counted
 from viva.suites.engine import SuiteEnd
 from viva.suites.labels import labelled
 from viva.suites.request import RecordingsRequest
+from viva.suites.resuming.unread import begin_unread, words_of
 from viva.version import viva_version
 
 RECORDED = "recorded"
@@ -54,6 +55,20 @@ class Import:
     """The notes of readers, and the number of times that each occurred."""
     damage: dict[str, list[int]] = field(default_factory=dict)
     """What is broken in the sources: how often, and in how many recordings."""
+    lost: list[str] = field(default_factory=list)
+    """What was left out because it cannot be read: files, lines, ends of archives. No gate passes over it."""
+    half_written: list[UnfinishedFile] = field(default_factory=list)
+    """Files of followed sources whose ends were passed over, because somebody may be writing them."""
+
+    @property
+    def left_out(self) -> int:
+        """Return how many recordings were not judged, and how many files could not be read, or not whole."""
+        return self.end.left_out + len(self.lost)
+
+    @property
+    def reason(self) -> str | None:
+        """Return why something was left out; None if nothing was and the work did not stop early."""
+        return "; ".join(filter(None, (words_of(self.lost), self.end.reason))) or None
 
     def told(self) -> list[str]:
         """Return what a user should know about how the sources were read, a sentence each."""
@@ -62,36 +77,51 @@ class Import:
         return [*notes, *damage]
 
 
-def begin_reading(
-    readers: Sequence[LoadedReader], request: RecordingsRequest, *, may_be_empty: bool
-) -> list[tuple[str, Iterator[Recording]]]:
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """A source whose first recording was read."""
+
+    spec: str
+    recordings: Iterator[Recording]
+    """All of them, the first included."""
+    told: SourceNotes
+    """What its reader says of it as a whole: complete when all recordings were read."""
+
+
+def begin_reading(readers: Sequence[LoadedReader], request: RecordingsRequest, *, followed: bool) -> list[OpenSource]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     Some sources can be read only once (a pipe), so `import_recordings` continues to read the iterators that are opened
     here.
 
+    Args:
+        readers: The sources and their readers.
+        request: What is asked of them.
+        followed: Whether the sources are followed: they may hold nothing yet, and their ends may be half written.
+
     Raises:
         SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
-    streams: list[tuple[str, Iterator[Recording]]] = []
+    sources: list[OpenSource] = []
     empty = True
     options: dict[str, Any] = {} if request.since is None else {"since": datetime.fromtimestamp(request.since, UTC)}
     options |= {} if request.mapping is None else {"mapping": request.mapping}
     for reader in readers:
-        read = reader.read(**options)
+        told = SourceNotes(growing=followed)
+        read = reader.read(told, **options)
         recordings = (replace(each, transcript=with_tools(each.transcript, request.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
-        streams.append((reader.spec, itertools.chain(first, recordings)))
-    if empty and not may_be_empty:
+        sources.append(OpenSource(reader.spec, itertools.chain(first, recordings), told))
+    if empty and not followed:
         names = ", ".join(reader.spec for reader in readers)
         later = f" that began at {options['since'].isoformat()} or later" if request.since is not None else ""
-        raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
-    return streams
+        raise SetupError(f"there is nothing to import: {names} contains no recording{later}.{_sentences(sources)}")
+    return sources
 
 
 def import_recordings(
-    streams: list[tuple[str, Iterator[Recording]]],
+    sources: Sequence[OpenSource],
     request: RecordingsRequest,
     journal: Journal,
     done: dict[str, RunState],
@@ -101,7 +131,7 @@ def import_recordings(
     """Write the recordings that a request asks for, and that the journal does not hold, to the journal.
 
     Args:
-        streams: The SPEC of each source, and its recordings, from `begin_reading`.
+        sources: What `begin_reading` opened.
         request: Limits and selects the recordings.
         journal: Takes them.
         done: The runs that the journal holds, by id; those that were found again are removed.
@@ -115,14 +145,15 @@ def import_recordings(
     given = {(state.case, state.trial) for run, state in done.items() if run in taken}
     owners: dict[str, int] = {}
     own = 0  # those of the compared source have a limit of their own
-    for number, (spec, recordings) in enumerate(streams):
+    for number, source in enumerate(sources):
+        spec, told = source.spec, source.told
         compared = spec == request.compared
         left = None if limit is None else limit if compared else limit - own
-        for recording in _read(itertools.islice(recordings, left), journal.folder, found):
+        for recording in _read(itertools.islice(source.recordings, left), journal.folder, found):
             found.read += 1
             own += not compared
-            for note in recording.notes:
-                found.notes[note] = found.notes.get(note, 0) + 1
+            _note(found, recording.notes)
+            found.lost += recording.lost
             for words, count in recording.damage.items():
                 sums = found.damage.setdefault(words, [0, 0])
                 sums[0] += count
@@ -143,9 +174,26 @@ def import_recordings(
             if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
             taken.add(run)
+            # What a cut-off import left is an attempt of its own, as the source may have changed since: readers pass
+            # over the lines of an older attempt, and would mix two readings under one number.
+            cut_off = done.get(run)
+            attempt = 1 if cut_off is None else cut_off.attempt + 1
             while (subject, trials[subject]) in given:
                 trials[subject] += 1
-            _write(labelled(recording, request.labels_of(spec)), subject, trials[subject], run, spec, journal)
+            named = labelled(recording, request.labels_of(spec))
+            _write(named, subject, trials[subject], run, spec, journal, attempt)
+        _note(found, told.waiting)
+        found.lost += told.lost
+        found.half_written += told.half_written.values()
+
+
+def _note(found: Import, notes: Iterable[str]) -> None:
+    for note in notes:
+        found.notes[note] = found.notes.get(note, 0) + 1
+
+
+def _sentences(sources: Sequence[OpenSource]) -> str:
+    return "".join(f" {note}." for source in sources for note in source.told.waiting)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
@@ -184,6 +232,7 @@ def _write(
     recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal, attempt: int = 1
 ) -> None:
     """Append one recording to the journal: its setting, its rounds, and its end."""
+    begin_unread(journal.folder)  # before anything of it is there: the import may be stopped at any time
     transcript = with_usage(numbered(recording.transcript))
     notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
     attributes = dict(transcript.attributes)

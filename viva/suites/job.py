@@ -51,6 +51,8 @@ class Job:
     """Names or import strings, the primary first; empty means all evaluators of the plan."""
     unfair: tuple[UnfairAttempt, ...] = ()
     """The attempts before in which the examiner was at fault."""
+    untold: tuple[UnfairAttempt, ...] = ()
+    """These of a stored exam that is judged without the evaluator `exam`: they are kept, and in no figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.judging.rubrics import NO_PAPERS, RubricPapers, rubric_of
 from viva.exam.judging.stored_facts import facts_of
+from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.options import Options
 from viva.exam.stored_runs import RunState, read_states_to_resume
 from viva.journal.conversation_lines import ConversationLines
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
+from viva.judge.exam.kinds import EXAM
 from viva.judge.registry import DEFAULT, is_registered, read_spec
 from viva.records.text import counted, one_line
 from viva.suites.chosen.conversations import wanted_conversations, wanted_states
+from viva.suites.chosen.journal_parts import noting_parts
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.request import JournalsRequest
+from viva.suites.request import JournalsRequest, with_missing
+from viva.suites.resuming.left_out import LeftOut
 from viva.suites.resuming.next_step import ResumeStep, next_step
+from viva.suites.resuming.stored_request import store_missing
 
 CaseKey = tuple[Path, str, str]
 """Journal, name and hash."""
@@ -37,10 +43,8 @@ class Judging:
     damage: Damage = field(default_factory=Damage)
     order: list[str] = field(default_factory=list)
     """Ids of the runs in the order in which the journals hold them."""
-    not_ended: list[str] = field(default_factory=list)
-    """Ids of the runs whose conversations never ended; they are not judged."""
-    gaps: dict[str, str] = field(default_factory=dict)
-    """The missing rounds of runs, in words, by run id; these runs are not judged."""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    """The conversations that are not judged."""
     papers: RubricPapers = NO_PAPERS
     """The points by which recordings are judged."""
 
@@ -69,6 +73,8 @@ async def judge_journals(
         JournalError: a journal cannot be read or written.
     """
     found = Judging()
+    if resumed:  # the journals may have been completed since it was stored
+        request = replace(request, incomplete=noting_parts(request).incomplete)
     stored = _find(request)
 
     def prepare() -> Work:
@@ -80,6 +86,9 @@ async def judge_journals(
         return replace(work, order=replace(work.order, gated=gated))
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
+    found.end.conversations = found.left_out
+    if resumed and not found.end.left_out:
+        store_missing(folder.absolute(), with_missing(request, _left_out(stored)).incomplete)
     return found
 
 
@@ -110,14 +119,23 @@ def _work(
     options: Options = replace(request.options, concurrency=concurrency, evaluators=evaluators)
     cases = (*_cases(request.replacement, stored, left, papers), *(papers.all if by_points else ()))
     return Work(
-        request=request,
+        request=with_missing(request, _left_out(stored)),
         order=WorkOrder(options=options, cases=cases, recordings=_without_cases(left, papers)),
-        jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None),
+        jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None, _unfair(stored)),
         total=len(left),
         done_before=whole - len(left),
         copies=True,
         announce=_announcement(len(left), whole - len(left)),
     )
+
+
+def _left_out(stored: Sequence[Mapping[str, RunState]]) -> LeftOut:
+    """Return the conversations that cannot be judged, before the first one is."""
+    found = LeftOut()
+    for states in stored:
+        found.not_ended += [run for run, state in states.items() if not state.ended]
+        found.gaps |= {run: state.gap for run, state in states.items() if state.ended and state.gap is not None}
+    return found
 
 
 def _announcement(left: int, done: int) -> str:
@@ -130,6 +148,7 @@ def judge_jobs(
     done: Mapping[str, RunState],
     skipped: set[str],
     evaluators: tuple[str, ...] | None,
+    unfair: Mapping[str, tuple[UnfairAttempt, ...]] = MappingProxyType({}),
 ) -> Iterator[Job]:
     """Yield a job for each conversation, in the order of the journals.
 
@@ -139,19 +158,25 @@ def judge_jobs(
         done: The states of the runs that the new journal already holds.
         skipped: Ids of runs that are not judged again.
         evaluators: Names of the evaluators; None means those of each run.
+        unfair: The attempts before the stored conversation in which the examiner was at fault, by run id.
     """
     replacement = request.replacement
     for lines in wanted_conversations(request, found.damage):
         if not lines.ended:
-            found.not_ended.append(lines.run)
+            found.left_out.not_ended.append(lines.run)
             continue
         if lines.gap is not None:
-            found.gaps[lines.run] = lines.gap
+            found.left_out.gaps[lines.run] = lines.gap
             continue
         found.order.append(lines.run)
         if lines.run not in skipped:
             state = done.get(lines.run)
-            yield _job(lines, replacement, found.papers, evaluators, carried=state is not None and state.whole)
+            job = _job(lines, replacement, found.papers, evaluators, carried=state is not None and state.whole)
+            if (earlier := unfair.get(lines.run)) is not None:
+                # Who is not asked about the examiner says nothing about earlier exams either.
+                is_asked = any(read_spec(spec)[0] == EXAM for spec in request.options.evaluators or job.evaluators)
+                job = replace(job, unfair=earlier) if is_asked else replace(job, untold=earlier)
+            yield job
 
 
 def _job(
@@ -180,6 +205,19 @@ def _job(
         carried=carried,
         evaluators=(stored or (DEFAULT,)) if evaluators is None else evaluators,
     )
+
+
+def _unfair(stored: Sequence[Mapping[str, RunState]]) -> dict[str, tuple[UnfairAttempt, ...]]:
+    """Return the unfair attempts before the newest one, whose conversations are not judged again, by run id.
+
+    They are exams of their own; those of a recording that has grown are its beginning.
+    """
+    return {
+        run: earlier
+        for states in stored
+        for run, state in states.items()
+        if not state.recorded and (earlier := tuple(each for each in state.unfair if each.attempt < state.attempt))
+    }
 
 
 def _find(request: JournalsRequest) -> list[dict[str, RunState]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
-from viva.adapters.connectors.settings import parse_varied, varied_specs
+from viva.adapters.connectors.settings import number_of_specs, parse_varied, varied_specs
 from viva.cases import Case, CaseError, Skipped, find_case, find_cases, load_cases
 from viva.cases.find import BUNDLED
 from viva.errors import SetupError
@@ -18,6 +20,8 @@ from viva.journal.writer import run_id
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.suites.request import SuiteRequest
+
+T = TypeVar("T")
 
 SKIPPED_SHOWN = 5
 TAGS_SHOWN = 12
@@ -123,11 +127,9 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
         SetupError: two runs have the same id, so that a journal could not tell them apart.
     """
     seen: dict[str, RunHeader] = {}
-    specs, options = specs_of(request), request.options
     only = None if request.only is None else frozenset(request.only)
     suite = "" if request.from_file is None else request.from_file.suite
-    variants = list(product(options.personas or ("",), options.strategies or ("",)))
-    for trial, case, spec, (persona, strategy) in product(range(1, request.trials + 1), cases, specs, variants):
+    for trial, case, spec, (persona, strategy) in _each(request, cases):
         header = RunHeader(
             id=run_id(case.name, spec, trial, persona, strategy),
             subject=case.name,
@@ -141,6 +143,44 @@ def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[Run
         refuse_same_id(seen.setdefault(header.id, header), header)
         if only is None or header.id in only:
             yield header, case
+
+
+def planned_ids(request: SuiteRequest) -> Iterator[str]:
+    """Yield the ids of all runs of a suite as it was when it started, from what its request stores.
+
+    Raises:
+        SetupError: the agents, or the settings that are varied, are not valid.
+    """
+    for trial, (name, _), spec, (persona, strategy) in _each(request, request.cases):
+        yield run_id(name, spec, trial, persona, strategy)
+
+
+def planned_product(request: SuiteRequest) -> int:
+    """Return the number of these runs. None of them is made: the request may be a stranger's.
+
+    Raises:
+        SetupError: the settings that are varied are not valid.
+    """
+    options, agents = request.options, request.agents or (DEFAULT_AGENT,)
+    factors = (request.cases, options.personas or ("",), options.strategies or ("",))
+    return request.trials * number_of_specs(agents, parse_varied(request.vary)) * math.prod(map(len, factors))
+
+
+def longest_run(request: SuiteRequest) -> int:
+    """Return about how many characters the id of one of these runs is made from at most."""
+    options = request.options
+    texts = ((name for name, _ in request.cases), request.agents, options.personas, options.strategies)
+    return sum(max(map(len, each), default=0) for each in texts) + sum(map(len, request.vary))
+
+
+def _each(request: SuiteRequest, cases: Iterable[T]) -> Iterator[tuple[int, T, str, tuple[str, str]]]:
+    """Yield trial, case, agent, and persona and strategy of each run."""
+    return product(range(1, request.trials + 1), cases, specs_of(request), _variants(request))
+
+
+def _variants(request: SuiteRequest) -> list[tuple[str, str]]:
+    options = request.options
+    return list(product(options.personas or ("",), options.strategies or ("",)))
 
 
 def refuse_same_id(one: RunHeader, other: RunHeader) -> None:
@@ -166,9 +206,32 @@ def check_unchanged(request: SuiteRequest, cases: list[Case]) -> None:
     now = {case.name: case.hash for case in cases}
     changed = [name for name, digest in request.cases if now.get(name) != digest]
     if changed:
-        more = f" and {len(changed) - CHANGED_SHOWN:,} more" if changed[CHANGED_SHOWN:] else ""
-        names = ", ".join(one_line(name, 200) for name in changed[:CHANGED_SHOWN])
         raise SetupError(
-            f"these cases were changed or removed since the suite started: {names}{more}. "
+            f"these cases were changed or removed since the suite started: {_named(changed)}. "
             "Start a new suite, or undo the change."
         )
+
+
+def without_added(request: SuiteRequest, cases: list[Case], tell: Callable[[str], None]) -> list[Case]:
+    """Return the cases that a suite had when it started.
+
+    Cases that were added to a suite in progress would otherwise stand for others that were never run.
+
+    Args:
+        request: Contains their names.
+        cases: All that are found now.
+        tell: Is told of the others.
+    """
+    names = {name for name, _ in request.cases}
+    added = [case.name for case in cases if case.name not in names] if names else []
+    if added:
+        tell(
+            f"not run: {counted(len(added), 'case')} added since the suite started. A resumed suite keeps its cases; "
+            f"start a new suite to run {'it' if len(added) == 1 else 'them'}: {_named(added)}"
+        )
+    return [case for case in cases if case.name in names] if names else cases
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - CHANGED_SHOWN:,} more" if names[CHANGED_SHOWN:] else ""
+    return ", ".join(one_line(name, 200) for name in names[:CHANGED_SHOWN]) + more

@@ -1,16 +1,18 @@
 """Gates on rates: those of trajectories, and the examiner's faults.
 
-Rates of trajectories are compared by the low bound, in which everything unsure or not judged counts as wrong.
+Rates of trajectories are compared by the low bound, in which everything unsure or not judged counts as wrong, and so
+does a run in which the agent failed.
 """
 
 from __future__ import annotations
 
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.text import one_line
-from viva.records.wording import counted
+from viva.records.wording import beyond, counted, fall_words, limit_words
 from viva.statistics.scores import LAST_BIT, passes
 from viva.statistics.summary import Figures
-from viva.statistics.trajectory_figures import TrajectoryFigures
+from viva.statistics.trajectory_figures import Rate
+from viva.suites.repeated_runs import counted_before
 
 FAULTS_OPTION = "--max-examiner-faults"
 
@@ -18,16 +20,18 @@ FAULTS_OPTION = "--max-examiner-faults"
 def rates_below(figures: Figures, name: str, floor: float) -> list[str]:
     """Return the agents whose rate is below a floor; `rate_missing` returns those of which nothing was judged."""
     words = []
-    for agent, low in _lows(figures, name).items():
+    for agent, rate in _rates(figures, name).items():
+        low = rate.low or 0.0
         if not passes(low, floor):
-            whose = f" of {one_line(agent, 80)}" if len(figures.trajectory_agents) > 1 else ""
-            words.append(f"the rate{whose} by {name} (low bound) is {low:.4f}, below {floor:g}")
+            whose = f" of {one_line(agent, 80)}" if len(figures.agents) > 1 else ""
+            shown = f"{beyond(low, floor)}, below {limit_words(floor)}{_failed(rate)}"
+            words.append(f"the rate{whose} by {name} (low bound) is {shown}")
     return words
 
 
 def rates_dropped(figures: Figures, baseline: Figures, name: str, max_drop: float) -> list[str]:
     """Compare each agent with itself if both journals have it, and all runs of both otherwise."""
-    now, before = _lows(figures, name), _lows(baseline, name)
+    now, before = _rates(figures, name), _rates(baseline, name)
     if not now:
         return []
     both = sorted(now.keys() & before.keys())
@@ -37,23 +41,38 @@ def rates_dropped(figures: Figures, baseline: Figures, name: str, max_drop: floa
         old, new = (each.trajectories.rate(name) if each.trajectories else None for each in (baseline, figures))
         if old is None or old.low is None or new is None or new.low is None:
             return [f"the baseline has no rate by {name}"]
-        pairs = [("", old.low, new.low)]
-    return [
-        f"the rate{whose} by {name} fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"
-        for whose, old, new in pairs
-        if not passes(new, old - max_drop)
-    ]
+        pairs = [("", old, new)]
+    words = []
+    for whose, old, new in pairs:
+        low_before, low = old.low or 0.0, new.low or 0.0
+        if not passes(low, low_before - max_drop):
+            words.append(f"the rate{whose} by {name} {fall_words(low_before, low, max_drop)}{_failed(new)}")
+    return words
+
+
+def _failed(rate: Rate) -> str:
+    """Return in words what the agent's failures have to do with a low bound; empty if there are none."""
+    if not rate.failed:
+        return ""
+    verb = "counts" if rate.failed == 1 else "count"
+    return f" (the agent failed in {counted(rate.failed, 'run')}, which {verb} as wrong)"
 
 
 def rate_missing(figures: Figures, name: str) -> str:
-    """Return what could not be judged for a rate with a gate; empty if everything was."""
+    """Return what was not judged for a rate with a gate; empty if everything was, in every run of every agent."""
+    rates = {each.agent: each.rate(name) for each in figures.trajectory_agents}
+    if not any(rates.values()):
+        return f"{name} judged no run"
     words = []
-    for each in figures.trajectory_agents or (TrajectoryFigures(),):
-        rate = each.rate(name)
-        whose = f" of {one_line(each.agent or '', 80)}" if len(figures.trajectory_agents) > 1 else ""
+    for agent in figures.agents:
+        rate = rates.get(agent.name)
+        whose = f" of {one_line(agent.name, 80)}" if len(figures.agents) > 1 else ""
         if rate is None:
             words.append(f"{name} judged no run{whose}")
-        elif rate.value is None:
+            continue
+        if left := agent.runs_all - rate.runs:
+            words.append(f"{name} did not judge {left} of {counted(agent.runs_all, 'run')}{whose}")
+        if rate.low is None:
             left = rate.unsure + rate.errors + rate.skipped
             words.append(f"{name} judged nothing{whose}: {counted(left, 'verdict')} without a score")
         elif rate.errors:
@@ -61,10 +80,10 @@ def rate_missing(figures: Figures, name: str) -> str:
     return "; ".join(words)
 
 
-def _lows(figures: Figures, name: str) -> dict[str, float]:
-    """The low bound of the rate of each agent of which anything was judged."""
+def _rates(figures: Figures, name: str) -> dict[str, Rate]:
+    """Return the rate of each agent of which there is something to compare."""
     rates = ((each.agent or "", each.rate(name)) for each in figures.trajectory_agents)
-    return {agent: rate.low for agent, rate in rates if rate is not None and rate.low is not None}
+    return {agent: rate for agent, rate in rates if rate is not None and rate.low is not None}
 
 
 def faults_above(figures: Figures, most: float | None) -> list[str]:
@@ -78,20 +97,35 @@ def faults_above(figures: Figures, most: float | None) -> list[str]:
     if most is None or examiner is None or examiner.rate is None or examiner.rate <= most + LAST_BIT:
         return []
     exams = f"{examiner.unfair} of {counted(examiner.exams, 'exam')}"
-    return [f"the examiner was at fault in {exams}, a rate of {examiner.rate:.4f}, above {most:g}"]
+    shown = beyond(examiner.rate, most)
+    return [f"the examiner was at fault in {exams}, a rate of {shown}, above {limit_words(most)}"]
 
 
 def faults_missing(figures: Figures, most: float | None) -> list[str]:
-    """Return in words that the gate has nothing to compare; empty if it has, or without a gate."""
-    if most is None or figures.examiner is not None:
+    """Return in words that nobody knows whether the fault rate is above the gate; empty if it is known, or without one.
+
+    An exam whose requested review failed, or on which the evaluator failed, may be unfair: the gate passes only if it
+    would with all of them.
+    """
+    if most is None:
         return []
-    when = "it is judged if a model examines, or with --evaluators exam"
-    return [f"{FAULTS_OPTION}: the examiner was judged in no exam; {when}"]
+    examiner = figures.examiner
+    if examiner is None or not examiner.exams + examiner.failed:
+        when = "it is judged if a model examines, or with --evaluators exam"
+        return [f"{FAULTS_OPTION}: the examiner was judged in no exam; {when}"]
+    reviews, failures = examiner.open - examiner.failed, examiner.failed
+    if not examiner.exams:
+        return [f"{FAULTS_OPTION}: the examiner was judged in no exam: {counted(failures, 'exam')} could not be judged"]
+    if not examiner.open or examiner.unfair + examiner.open <= (most + LAST_BIT) * (examiner.exams + failures):
+        return []
+    words = [f"{counted(reviews, 'exam')} got no usable review"] if reviews else []
+    words += [f"{counted(failures, 'exam')} could not be judged"] if failures else []
+    return [f"{FAULTS_OPTION}: {' and '.join(words)}, so that the fault rate may be above {limit_words(most)}"]
 
 
 def gate_on_examiner(figures: Figures, most: float | None) -> tuple[int, str]:
     """Return the exit code of this gate alone, and the reason in words (empty for 0)."""
     if above := faults_above(figures, most):
         return EXIT_BELOW, above[0]
-    missing = faults_missing(figures, most)
-    return (EXIT_NOT_SCORED, missing[0]) if missing else (EXIT_DONE, "")
+    missing = faults_missing(figures, most) + ([] if most is None else counted_before(figures))
+    return (EXIT_NOT_SCORED, "; ".join(missing)) if missing else (EXIT_DONE, "")

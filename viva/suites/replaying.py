@@ -26,7 +26,8 @@ from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import refuse_same_id
-from viva.suites.request import JournalsRequest
+from viva.suites.request import JournalsRequest, with_missing
+from viva.suites.resuming.left_out import LeftOut
 from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
@@ -73,7 +74,9 @@ async def ask_again(
     # The agents get the data files from a temporary folder, never by paths that the journal contains.
     with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
         questions = _questions(request, Path(data))
-        asked = request  # as stored: who resumes it finds the same examiner again
+        # As stored: who resumes it finds the same examiner again.
+        left_out = LeftOut(gaps=questions.gaps, broken_off=0 if request.journals[0][1] else questions.broken_off)
+        asked = with_missing(request, left_out)
         if request.fork_at and request.options.examiner is None:
             examiner = SCRIPT if questions.scripted else REPLAY
             request = replace(request, options=replace(request.options, examiner=examiner))
@@ -94,7 +97,7 @@ async def ask_again(
             return replace(work, request=asked, order=replace(work.order, digests=kept_digests(kept)))
 
         end = await conduct(folder, prepare, around, resumed=resumed)
-    end.gaps = questions.gaps
+    end.conversations = left_out
     return end
 
 
@@ -167,7 +170,7 @@ def _questions(request: JournalsRequest, data: Path) -> _Questions:
         elif gap := lines.gap or stored.gap:
             found.gaps[lines.run] = gap
             continue
-        whole = request.fork_at > 0 or stored.transcript.stop in WHOLE
+        whole = bool(stored.transcript.rounds) and (request.fork_at > 0 or stored.transcript.stop in WHOLE)
         found.broken_off += not whole
         if not stored.transcript.rounds or not (whole or only):
             continue
@@ -267,7 +270,7 @@ def _jobs(
     request: JournalsRequest,
 ) -> Iterator[Job]:
     """Yield the jobs. Conversations that already ended in the new journal come last: they are only judged."""
-    to_judge: dict[str, tuple[RunHeader, str]] = {}
+    to_judge: dict[str, tuple[RunHeader, str, NextStep]] = {}
     for lines in stored:
         header = questions.runs.get(lines.run)
         if header is None or steps[lines.run].step is ResumeStep.SKIP:
@@ -275,7 +278,7 @@ def _jobs(
         step = steps[lines.run]
         header, digest = replace(header, attempt=step.attempt), questions.hashes[lines.run]
         if step.step is ResumeStep.JUDGE:
-            to_judge[header.id] = header, digest
+            to_judge[header.id] = header, digest, step
         else:
             asked = replace(lines, judged=())
             yield Job(
@@ -286,9 +289,17 @@ def _jobs(
                 fork_at=request.fork_at or None,
                 fork_by=request.ways,
                 edits=request.edits,
+                unfair=step.unfair,
             )
     if to_judge:
         for lines in read_conversation_lines(folder):
             if lines.run in to_judge:
-                header, digest = to_judge[lines.run]
-                yield Job(action=Action.JUDGE, header=header, case_hash=digest, conversation=lines, carried=True)
+                header, digest, step = to_judge[lines.run]
+                yield Job(
+                    action=Action.JUDGE,
+                    header=header,
+                    case_hash=digest,
+                    conversation=lines,
+                    carried=True,
+                    unfair=step.unfair,
+                )

@@ -20,7 +20,10 @@ from viva.journal.writer import raw_lines
 from viva.records.text import counted
 from viva.statistics.adaptive.until import Until
 from viva.statistics.bisection.plan import BisectionPlan
+from viva.suites.resuming.left_out import LeftOut
 
+FAILED_IN = "--failed-in "
+"""What the words of filters contain if cases were chosen because they had failed."""
 Command = Literal["run", "suite", "judge", "replay", "trace", "bisect"]
 
 
@@ -111,6 +114,11 @@ class SuiteRequest(Request):
             return ""
         return f"part of a suite: {len(self.only):,} of {counted(self.planned_without, 'planned run')} ({self.only_by})"
 
+    @property
+    def chose_failures(self) -> bool:
+        """Return whether its cases were chosen because they had failed in another journal."""
+        return self.only is not None and FAILED_IN in self.only_by
+
     def resuming(self, stored: Self) -> Self:
         """Return this request with the hashes of the stored one, by which changed cases are noticed."""
         return replace(self, cases=stored.cases)
@@ -143,12 +151,18 @@ class JournalsRequest(Request):
     only_by: str = ""
     """These filters, as options of the command line."""
     only_by_results: bool = False
-    """Whether they chose runs by their own results, so that no gate can be over them."""
+    """Whether they, or those of the journals themselves, chose runs by their own results, so that no gate can be over
+    them."""
+    part_of: str = ""
+    """What the journals hold, or what was named of them, if that is only a part of something, in words."""
+    incomplete: str = ""
+    """What of the work on the journals was missing when the command started, in words."""
 
     @property
     def part_words(self) -> str:
-        """Return that only some of the conversations are used, with the filters that chose them; empty if all are."""
-        return "" if self.only is None else f"only {counted(len(self.only), 'conversation')} ({self.only_by})"
+        """Return that only some of the conversations are used, and what chose them; empty if all are."""
+        own = "" if self.only is None else f"only {counted(len(self.only), 'conversation')} ({self.only_by})"
+        return "; ".join(words for words in (own, self.part_of) if words)
 
     @property
     def ways(self) -> tuple[Means, ...]:
@@ -275,6 +289,11 @@ def journals_request(
         rubric=rubric,
         folder=os.getcwd(),
     )
+
+
+def with_missing(request: JournalsRequest, left_out: LeftOut) -> JournalsRequest:
+    """Return a request that says which of its conversations are left out."""
+    return replace(request, incomplete=", ".join(filter(None, (request.incomplete, left_out.words))))
 
 
 def journal_size(folder: Path) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from viva.cases import Case, Skipped
 from viva.errors import SetupError
@@ -21,14 +22,15 @@ from viva.records.wording import counted
 from viva.suites.adaptive.batches import StoredBatch, read_batches, write_batch
 from viva.suites.adaptive.runs import AdaptiveRuns
 from viva.suites.adaptive.supply import BatchedJobs
-from viva.suites.at_work.requeueing import GrowingJobs
+from viva.suites.at_work.repeating import RunsAgain
+from viva.suites.at_work.requeueing import repeat_all
 from viva.suites.conduct import Display, Surroundings, Work, conduct
-from viva.suites.engine import Budget, SuiteEnd
+from viva.suites.engine import Budget, JobSource, ListedJobs, SuiteEnd, requeued_words
 from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of
+from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of, without_added
 from viva.suites.request import SuiteRequest
-from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step, past_outcomes
 from viva.suites.resuming.stored_request import load_request
 
 NO_BUDGET = Budget()
@@ -53,7 +55,7 @@ async def run_suite(
         folder: The journal's folder.
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds part of the suite.
-        fresh: Whether to repeat finished runs.
+        fresh: Whether to repeat finished runs: every run of the journal, or those of the request if it holds others.
         retry_errors: Whether to repeat runs that ended with an error of the examiner, the judge or the infrastructure.
         budget: What the suite may use.
         given: Cases that need not be loaded, by their path in the request.
@@ -74,22 +76,27 @@ async def run_suite(
         cases = [case for case in cases if case.name in wanted]
     if resumed:
         check_unchanged(request, cases)
+        cases = without_added(request, cases, around.display.warn)
     adaptive = None if request.until is None else AdaptiveRuns(request, cases, budget.max_runs)
     gates.check_baseline({spec: [case.name for case in cases] for spec in specs_of(request)})
+    place = folder.absolute()  # an agent may change the working directory
+    planned: dict[str, _Planned] = {}
+    again = RunsAgain(partial(_job_again, planned), planned)
 
     def prepare() -> Work:
         states = _states(folder, around.display) if resumed else {}
         batches = [] if adaptive is None else (read_batches(folder) if resumed else []) or [adaptive.plan.first()]
-        runs = (
+        runs = list(
             planned_runs(request, cases)
             if adaptive is None
             else chain.from_iterable(adaptive.of(batch) for batch in batches)
         )
+        every = fresh and states.keys() <= {header.id for header, _ in runs}
         doing = [
             (
-                _with_past(header, states.get(header.id)),
+                _with_past(header, states.get(header.id), alone=fresh and not every),
                 case,
-                next_step(states.get(header.id), fresh=fresh, retry_errors=retry_errors),
+                next_step(states.get(header.id), fresh=fresh, every=every, retry_errors=retry_errors),
             )
             for header, case in runs
         ]
@@ -101,17 +108,27 @@ async def run_suite(
             folder,
             cases,
             doing,
+            again,
             needs_prices=budget.max_cost is not None,
             is_new=not states or adaptive is not None,
         )
+        planned.update(_prepared(doing, work.order.cases))
         work = replace(work, order=replace(work.order, digests=kept, gated=gates.evaluators))
-        if adaptive is None:
-            return work
-        return replace(work, jobs=partial(_adaptive_jobs, adaptive, batches[0], doing, around.display))
+        if adaptive is not None:
+            jobs = partial(_adaptive_jobs, adaptive, batches[0], doing, planned, again, around.display)
+            work = replace(work, jobs=jobs)
+        # A single run is repeated or not: there is no part of it to go on with.
+        return replace(work, jobs=partial(_repeating, states, work.jobs)) if every and len(states) > 1 else work
 
     end = await conduct(folder, prepare, around, resumed=resumed, budget=budget)
     if adaptive is not None and end.reason is None:
         end.reason = adaptive.plan.why or None
+    left = again.left(place)
+    if left and request.command == "suite":
+        end.left_out += sum(left.values())
+        end.requeued = left
+    elif left:
+        around.display.note(f"still to be repeated: {'; '.join(requeued_words(left))}")
     return end
 
 
@@ -144,6 +161,7 @@ def _work(
     folder: Path,
     cases: list[Case],
     doing: list[tuple[RunHeader, Case, NextStep]],
+    again: RunsAgain,
     *,
     needs_prices: bool,
     is_new: bool,
@@ -152,7 +170,6 @@ def _work(
     # Cases whose runs are all finished are left out: what they require may no longer exist.
     left = {case.name for _, case, step in doing if is_new or step.step is not ResumeStep.SKIP}
     digests = tuple((case.name, case.hash) for case in cases)
-    planned = {header.id: (header, case) for header, case, _ in doing if case.name in left}
     return Work(
         request=replace(request, cases=digests, folder=os.getcwd()),
         order=WorkOrder(
@@ -161,7 +178,7 @@ def _work(
             agents=specs_of(request),
             needs_prices=needs_prices,
         ),
-        jobs=lambda journal: GrowingJobs(_jobs(doing, journal), journal, partial(_job_again, planned)),
+        jobs=lambda journal: again.source(ListedJobs(again.jobs(_jobs(doing, journal), journal))),
         total=counts[ResumeStep.JUDGE] + counts[ResumeStep.EXAMINE],
         done_before=counts[ResumeStep.SKIP],
         announce=_announcement(folder, counts) if request.command == "suite" else "",
@@ -172,36 +189,71 @@ def _adaptive_jobs(
     adaptive: AdaptiveRuns,
     first: StoredBatch,
     doing: list[tuple[RunHeader, Case, NextStep]],
+    planned: dict[str, _Planned],
+    again: RunsAgain,
     display: Display,
     folder: Path,
-) -> BatchedJobs:
+) -> JobSource:
     """Return the jobs of the batches that are stored, and then those of further ones."""
     write_batch(folder, 1, first)
-    planned = {header.id: (header, case) for header, case, _ in doing}
-    again = partial(_job_again, planned)
 
     def more(batch: StoredBatch) -> Iterator[Job]:
         added = [(header, case, next_step(None)) for header, case in adaptive.of(batch)]
-        planned.update({header.id: (header, case) for header, case, _ in added})
+        planned.update(_prepared(added))
         display.grow(len(added))
-        return GrowingJobs(_jobs(added, folder), folder, again)
+        return again.jobs(_jobs(added, folder), folder)
 
-    return BatchedJobs(adaptive.plan, folder, GrowingJobs(_jobs(doing, folder), folder, again), more, display.announce)
+    jobs = again.jobs(_jobs(doing, folder), folder)
+    return again.source(BatchedJobs(adaptive.plan, folder, jobs, more, display.announce))
 
 
-def _with_past(header: RunHeader, state: RunState | None) -> RunHeader:
+def _repeating(
+    states: Mapping[str, RunState], jobs: Callable[[Path], Iterable[Job] | JobSource], folder: Path
+) -> Iterable[Job] | JobSource:
+    """Note in the journal that every run is repeated, so that whoever resumes the suite does the rest; return the jobs.
+
+    Otherwise a limit, or a kill, would leave a mixture of old and new results, which may have been chosen.
+    """
+    repeat_all(folder, states)
+    return jobs(folder)
+
+
+def _with_past(header: RunHeader, state: RunState | None, *, alone: bool = False) -> RunHeader:
     """Return the header of a run that knows after which outcomes the user had it done again."""
-    return header if state is None or not state.requeued else replace(header, requeued=state.requeued)
+    past = past_outcomes(state, alone=alone)
+    return replace(header, requeued=past) if past else header
 
 
-def _job_again(planned: Mapping[str, tuple[RunHeader, Case]], name: str, state: RunState) -> Job | None:
-    """Return the job of a run that is to be done again; None if its case was not prepared, or is of no suite."""
-    found = planned.get(name)
-    if found is None:
+class _Planned(NamedTuple):
+    header: RunHeader
+    case: Case
+    attempt: int
+    """The newest attempt that this process was to do, or found done."""
+
+
+def _prepared(
+    doing: Iterable[tuple[RunHeader, Case, NextStep]], cases: Collection[Case] | None = None
+) -> dict[str, _Planned]:
+    """Return the runs that can be done again, by id: those of these cases; None stands for all."""
+    names = None if cases is None else {case.name for case in cases}
+    return {
+        header.id: _Planned(header, case, step.attempt)
+        for header, case, step in doing
+        if names is None or case.name in names
+    }
+
+
+def _job_again(planned: dict[str, _Planned], name: str, state: RunState) -> Job | None:
+    """Return the job of a run that is to be done again; None if its case was not prepared, or is of no suite.
+
+    None, too, if this process has that attempt in hand: its first line may not be in the journal yet.
+    """
+    found, step = planned.get(name), next_step(state)
+    if found is None or step.attempt <= found.attempt:
         return None
-    step = next_step(state)
-    header = replace(_with_past(found[0], state), attempt=step.attempt)
-    return Job(action=Action.EXAMINE, header=header, case_hash=found[1].hash, unfair=step.unfair)
+    planned[name] = found._replace(attempt=step.attempt)
+    header = replace(_with_past(found.header, state), attempt=step.attempt)
+    return Job(action=Action.EXAMINE, header=header, case_hash=found.case.hash, unfair=step.unfair)
 
 
 def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterator[Job]:

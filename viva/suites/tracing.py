@@ -21,10 +21,11 @@ from viva.recordings.table import LoadedReader, load_reader, together
 from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.gate_checks import NO_GATES, PlannedGates
-from viva.suites.importing import Import, begin_reading, import_recordings
+from viva.suites.importing import Import, OpenSource, begin_reading, import_recordings
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.request import RecordingsRequest
 from viva.suites.resuming.next_step import ResumeStep, next_step
+from viva.suites.resuming.unread import keep_unread
 
 DEFAULT_EVALUATORS = (RewardEvaluator.name,)
 
@@ -58,13 +59,15 @@ async def trace_recordings(
         JournalError: the journal cannot be written.
     """
     found = Import()
-    streams: list[tuple[str, Iterator[Recording]]] = []
-
+    sources: list[OpenSource] = []
     papers = RubricPapers(request.rubric)
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        import_recordings(streams, request, journal, done, found, choose)
+        import_recordings(sources, request, journal, done, found, choose)
+        journal.sync()  # before the mark of an import that did not end is removed
+        # Ends that are half written, too: if this is the last look, nobody reads the rest of them.
+        keep_unread(journal.folder, [*found.lost, *map(str, found.half_written)])
         for words in found.told():
             if known is None or words not in known:
                 around.display.note(words)
@@ -82,7 +85,7 @@ async def trace_recordings(
         loaded = (load_reader(spec) for spec in dict.fromkeys(request.recordings))
         readers = together(loaded, apart=request.compared)
         evaluators = request.options.evaluators or _evaluators(readers, request.rubric)
-        streams.extend(begin_reading(readers, request, may_be_empty=choose is not None))
+        sources.extend(begin_reading(readers, request, followed=choose is not None))
         options = replace(request.options, evaluators=evaluators)
         return Work(
             request=request,

@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from viva.errors import SetupError
-from viva.exam.outcome import EXIT_BELOW
+from viva.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
 from viva.journal.reader import read_records
-from viva.recordings.recording import NothingYet, Recording
+from viva.recordings.recording import HalfWritten, NothingYet, Recording, UnfinishedFile
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import Gates, gate
-from viva.suites.request import RecordingsRequest
+from viva.suites.importing import Import
+from viva.suites.judging_gates.flips import joined_gates
+from viva.suites.request import RecordingsRequest, journal_size
+from viva.suites.resuming.unread import keep_unread, words_of
 from viva.suites.tracing import trace_recordings
 
 
@@ -77,6 +80,33 @@ class Window:
         return tuple(record.id for record in new)
 
 
+@dataclass(slots=True)
+class UnfinishedFiles:
+    """Tells the files that nobody writes any more from those that are being written.
+
+    Otherwise an agent that writes its own recordings could take a run out of the figures by never finishing its file.
+    """
+
+    settle: float
+    """As in `Watch`."""
+    seen: dict[Path, tuple[int, float]] = field(default_factory=dict)
+    """The size of each file in the look before, and when it was first seen with it."""
+
+    def abandoned(self, files: Sequence[UnfinishedFile]) -> list[str]:
+        """Return which files have not grown since the look before and are older than `settle`, in words."""
+        now, before = time.time(), self.seen
+        self.seen = {}
+        found = []
+        for file in files:
+            size, since = before.get(file.path, (-1, now))
+            is_still = size == file.size
+            self.seen[file.path] = file.size, since if is_still else now
+            # A file may say that it was changed in the future.
+            if is_still and now - min(since, file.changed) >= self.settle:
+                found.append(str(file))
+        return found
+
+
 async def follow(
     request: RecordingsRequest,
     folder: Path,
@@ -86,7 +116,7 @@ async def follow(
     on_poll: Callable[[Poll], bool],
     *,
     resumed: bool = False,
-) -> None:
+) -> list[str]:
     """Poll sources again and again; each poll imports and judges what is new.
 
     Args:
@@ -98,8 +128,13 @@ async def follow(
         on_poll: Called after each poll that imported runs; returning False stops.
         resumed: The folder holds some of it already.
 
-    A source that does not exist yet, or is empty, is waited for. A recording of which the source has more than when it
-    was judged is judged again.
+    A source that does not exist yet, is empty, or ends in the middle of its only document, is waited for. An end of a
+    file that is half written is passed over until it is whole, or until the file has stopped growing; then it counts as
+    unreadable, as does one that is still half written at the last poll. A recording of which the source has more than
+    when it was judged is judged again.
+
+    Returns:
+        What the last poll could not read, or that it failed.
 
     Raises:
         SetupError: the first poll failed, or the last one still found no source. A later one that fails is reported to
@@ -109,46 +144,79 @@ async def follow(
     window = Window(watch.window)
     if resumed:
         window.take(folder)
-    number, begun, waiting = 0, resumed, ""
+    number, begun, waiting, failed = 0, resumed, "", ""
     known: set[str] = set()
+    found = Import()
+    lost: dict[str, bool] = {}  # what could not be read, and whether a look has told so
+    unfinished = UnfinishedFiles(watch.settle)
+    around = Surroundings()
     while watch.looks is None or number < watch.looks:
         if number:
             await asyncio.sleep(watch.interval)
         around = make_around()
         try:
             planned = PlannedGates(floors=gates)
-            await trace_recordings(
+            found = await trace_recordings(
                 request, folder, around, resumed=begun, choose=_chooser(watch), gates=planned, known=known
             )
         except SetupError as error:
             number += 1
             if not begun and (not _is_nothing_yet(error) or number == watch.looks):
                 raise
+            # A reader may break off after recordings that are in the journal now: the next look goes on with it.
+            begun = begun or journal_size(folder) > 0
             if not begun:
                 if waiting != str(error):
                     waiting = str(error)
                     around.display.note(f"waiting for the source: {error}")
                 continue
             around.display.warn(f"this poll failed, and will be repeated: {error}")
+            failed = f"the last poll failed: {error}"
+            keep_unread(folder, _unread(found, failed))  # nothing may come after it
             continue
-        number, begun = number + 1, True
+        number, begun, failed = number + 1, True, ""
+        abandoned = unfinished.abandoned(found.half_written)
+        _note_new(abandoned, known, around)
+        for words in (*found.lost, *abandoned):
+            lost.setdefault(words, False)
         new = window.take(folder)
-        if new and not on_poll(_look(new, window, gates, watch)):
-            return
+        if new:
+            unread = ""
+            if len(window.records) >= watch.least:  # before, no limit is checked, and nothing is told of it
+                unread = words_of([words for words, told in lost.items() if not told])
+                lost = dict.fromkeys(lost, True)
+            if not on_poll(_look(new, window, gates, watch, unread)):
+                break
+    _note_new([str(file) for file in found.half_written], known, around)
+    return _unread(found, failed)
+
+
+def _unread(found: Import, failed: str) -> list[str]:
+    """Return what is lost if nobody looks again, after the last look that did not fail."""
+    return [*found.lost, *map(str, found.half_written), *filter(None, (failed,))]
+
+
+def _note_new(notes: Sequence[str], known: set[str], around: Surroundings) -> None:
+    for words in notes:
+        if words not in known:
+            around.display.note(words)
+    known.update(notes)
 
 
 def _is_nothing_yet(error: BaseException | None) -> bool:
     """Return whether an error, or what caused it, says that a source is not there: readers may add words to it."""
     while error is not None:
-        if isinstance(error, NothingYet | FileNotFoundError):
+        if isinstance(error, NothingYet | HalfWritten | FileNotFoundError):
             return True
         error = error.__cause__
     return False
 
 
-def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Poll:
+def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch, unread: str) -> Poll:
     figures = summarize(window.records)
     code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
+    if unread and gates.are_set and len(window.records) >= watch.least:
+        code, words = joined_gates((code, words), (EXIT_NOT_SCORED, unread))
     below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
     return Poll(tuple(new), len(window.records), figures, below, unjudged)
 

@@ -33,6 +33,7 @@ from viva.journal.history import JournalHistory
 from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.reader import ConversationLines, StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
+from viva.judge.exam.kinds import EXAM
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.cache.scope import AnswerScope, answers_of
 from viva.models.prices import price
@@ -143,17 +144,17 @@ class Worker:
                     fork.given = case.conversation
                     run = replace(run, fork=fork)
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
-                done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
+                done = Done(header, record, transcript, usage_of(job, record))
             except (JournalError, SharedSetupError):
                 raise
             except (SetupError, SandboxError) as error:
-                done = _failed(run or self._run(job, header), str(error))
+                done = _failed(run or self._run(job, header, earlier=earlier), str(error))
             except Exception as error:
-                done = _failed(run or self._run(job, header), _own_fault(error))
+                done = _failed(run or self._run(job, header, earlier=earlier), _own_fault(error))
             # The cost of each attempt counts, whether or not another attempt follows.
             spent += done.spent
             _forget_useless(answers, done)
-            if number >= self.resources.options.attempts or not _was_no_exam(done):
+            if number >= self.resources.options.attempts or not was_no_exam(done.record):
                 break
             earlier = (*earlier, *unfair_attempts(done.record))
             number, header, run = number + 1, replace(header, attempt=header.attempt + 1), None
@@ -181,9 +182,11 @@ class Worker:
         await subscribers.on_start(job.header)
         assert job.conversation is not None
         stored = decode_run(job.conversation)
+        if stored.setting.unfair_attempts != job.untold:
+            stored = changed(stored, setting=changed(stored.setting, unfair_attempts=job.untold))
         if stored.gap is not None:
             words = f"the conversation cannot be judged: {stored.gap}"
-            return _failed(self._run(job, job.header), words, stored.setting)
+            return _failed(self._run(job, job.header, earlier=job.unfair), words, stored.setting)
         run = None
         try:
             run = self._run(job, job.header, self._case_of(job) if job.case_hash else None, job.unfair)
@@ -197,11 +200,10 @@ class Worker:
         except (JournalError, SharedSetupError):
             raise
         except SetupError as error:
-            return _failed(run or self._run(job, job.header), str(error), stored.setting)
+            return _failed(run or self._run(job, job.header, earlier=job.unfair), str(error), stored.setting)
         except Exception as error:
-            return _failed(run or self._run(job, job.header), _own_fault(error), stored.setting)
-        # The cost of the conversation was counted by the suite that conducted it.
-        return Done(job.header, record, stored.transcript, record.usage.get("judge", NO_USAGE))
+            return _failed(run or self._run(job, job.header, earlier=job.unfair), _own_fault(error), stored.setting)
+        return Done(job.header, record, stored.transcript, usage_of(job, record))
 
     async def _carried(
         self, job: Job, run: ExamRun, stored: StoredRun, workspace: Path | None
@@ -271,6 +273,8 @@ class Worker:
         evaluators = self._evaluators[names]
         if not names and self.resources.judges_exam_of(case):
             evaluators = self._evaluators_and_exam
+        if earlier and case is not None and all(each.name != EXAM for each in evaluators):
+            earlier = ()  # nobody is asked about the examiner
         return ExamRun(
             header=header,
             resources=self.resources,
@@ -375,13 +379,20 @@ def _forget_useless(answers: AnswerScope, done: Done) -> None:
         answers.forget()
 
 
-def _was_no_exam(done: Done) -> bool:
+def usage_of(job: Job, record: RunRecord) -> Usage:
+    """Return what one attempt at a job used."""
+    if job.action is Action.JUDGE:
+        # The cost of the conversation was counted by the suite that conducted it.
+        return record.usage.get("judge", NO_USAGE)
+    return sum(record.usage.values(), NO_USAGE)
+
+
+def was_no_exam(record: RunRecord) -> bool:
     """Return whether a conversation must be repeated: it was broken off, not by the agent, or it was unfair.
 
     A conversation that ended is never repeated because of the judge, nor because an evaluator of the user's calls it
     unfair: only the evaluator `exam` says what another exam by the same examiner can mend.
     """
-    record = done.record
     if record.outcome is _SCORED:
         return False
     if record.outcome is Outcome.EXAMINER_ERROR and is_unfair(record):
@@ -394,11 +405,15 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     header = run.header
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
-    record = failed_record(
-        header,
-        error,
-        setting or Setting(case=header.subject, agent=header.agent, requeued=header.requeued, suite=header.suite),
-    )
+    if setting is None:
+        setting = Setting(
+            case=header.subject,
+            agent=header.agent,
+            evaluators=tuple(each.name for each in run.evaluators),
+            requeued=header.requeued,
+            suite=header.suite,
+        )
+    record = failed_record(header, error, setting, run.earlier)
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)
 

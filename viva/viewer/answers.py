@@ -91,7 +91,7 @@ def row_view(listed: ListedRun) -> dict[str, Any]:
         "played": row.played,
         "missed": row.missed,
         "reason": row.reason,
-        "requeued": places.requeued,
+        "requeued": listed.journal.places.runs.is_requeued_at(listed.position),
     }
 
 

@@ -14,8 +14,22 @@ from typing import BinaryIO
 
 from viva.exam.stored_runs import REQUEUE
 from viva.journal.errors import JournalError, no_journal
-from viva.journal.lines import EXCHANGE, FILE, HEAD, MOST_LINE, Damage, lines_at, parse, see_runs
-from viva.journal.round_tally import number_of
+from viva.journal.line_checksum import is_unchanged
+from viva.journal.lines import (
+    DATA,
+    EXCHANGE,
+    FILE,
+    HEAD,
+    MOST_LINE,
+    REPEAT,
+    Damage,
+    lines_at,
+    parse,
+    round_number,
+    see_runs,
+)
+from viva.journal.tallies.repeat_requests import RepeatRequests
+from viva.journal.tallies.round_tally import number_of
 from viva.regular_files import open_plain
 
 NOWHERE = -1
@@ -26,8 +40,11 @@ class ReplacedJournal(JournalError):
 
 
 _REQUEUE = REQUEUE.encode()
+_REPEAT = REPEAT.encode()
 _EXCHANGE = EXCHANGE.encode()
-_KINDS = frozenset({b"round", b"setting", b"transcript", b"run", _REQUEUE, _EXCHANGE})
+_KINDS = frozenset({b"round", b"setting", b"transcript", b"run", _REQUEUE, _REPEAT, _EXCHANGE})
+_FEW = frozenset({b"setting", b"transcript", b"run", _REQUEUE, _REPEAT})
+"""The kinds of which each run has few lines, which are all checked."""
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 
 
@@ -46,20 +63,28 @@ class RunPlaces:
     """The numbers of the rounds, in ascending order."""
     rounds: array[int] = field(default_factory=lambda: array("q"))
     """The offset of each of these rounds."""
-    requeued: bool = False
     changed: int = 0
     """The version of the journal at which the run changed last."""
 
     def see_round(self, number: int, offset: int) -> None:
-        """Note a round; of two with one number, the first counts, as for every reader."""
+        """Note a round, in the place of one with the same number if there is one."""
         if not self.numbers or number > self.numbers[-1]:
             self.numbers.append(number)
             self.rounds.append(offset)
             return
         place = bisect_left(self.numbers, number)
-        if self.numbers[place] != number:
+        if self.numbers[place] == number:
+            self.rounds[place] = offset
+        else:
             self.numbers.insert(place, number)
             self.rounds.insert(place, offset)
+
+    def round_at(self, number: int) -> int:
+        """Return the offset of a round; NOWHERE if none with this number was found."""
+        if not self.numbers or number > self.numbers[-1]:
+            return NOWHERE
+        place = bisect_left(self.numbers, number)
+        return self.rounds[place] if self.numbers[place] == number else NOWHERE
 
 
 _OFFSETS = ("setting", "transcript", "record", "asked")
@@ -82,9 +107,10 @@ class PlacesOfRuns:
         self._open: dict[int, RunPlaces] = {}
         self._offsets = {name: array("q") for name in _OFFSETS}
         self._attempts, self._changed = array("I"), array("I")
-        self._requeued = bytearray()
         self._first, self._counts = array("q"), array("I")
         self._rounds = array("q")
+        self.requests: RepeatRequests[int] = RepeatRequests()
+        """Which runs are to be repeated, by position."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -115,7 +141,6 @@ class PlacesOfRuns:
             self._attempts[position],
             numbers=array("I", range(1, count + 1)),
             rounds=self._rounds[first : first + count],
-            requeued=bool(self._requeued[position]),
             changed=self._changed[position],
             **{name: offsets[position] for name, offsets in self._offsets.items()},
         )
@@ -132,8 +157,7 @@ class PlacesOfRuns:
 
     def is_requeued_at(self, position: int) -> bool:
         """Return whether a run is to be run again."""
-        known = self._open.get(position)
-        return bool(self._requeued[position]) if known is None else known.requeued
+        return self.record_at(position) > NOWHERE and self.requests.is_outdated(position)
 
     def is_open(self, position: int, places: RunPlaces) -> bool:
         """Return whether these are the places of a run in progress, which are kept as they are and need no `put`."""
@@ -146,7 +170,7 @@ class PlacesOfRuns:
             self.ids.append(places.run)
             for offsets in self._offsets.values():
                 offsets.append(NOWHERE)
-            for numbers in (self._attempts, self._changed, self._first, self._counts, self._requeued):
+            for numbers in (self._attempts, self._changed, self._first, self._counts):
                 numbers.append(0)
         self._open[position] = places
         if places.record != NOWHERE and places.transcript < places.record:
@@ -165,10 +189,16 @@ class PlacesOfRuns:
         for name, offsets in self._offsets.items():
             offsets[position] = getattr(places, name)
         self._attempts[position], self._changed[position] = places.attempt, places.changed
-        self._requeued[position] = places.requeued
         del self._open[position]
 
 
+_NO_HEAD = b"\n\n"
+"""Stands for the head of a line; no line begins with it."""
+_CLOSED = b"}\n"
+"""The end of a line that was not cut off."""
+_Line = tuple[str, int, bytes, int, bool]
+"""What a line is about: its run, attempt and kind, the number of the round or 0, and whether it begins as Viva's lines
+do, which says nothing of the rest of it."""
 END = 200
 """Number of bytes of the last line that are kept: the ends of lines differ by their runs, times and scores."""
 
@@ -202,11 +232,11 @@ class JournalPlaces:
         if self._offset:
             self.found()
         try:
-            with open_plain(path) as file:
+            with open_plain(path) as file, open_plain(path) as earlier:
                 file.seek(self._offset - len(self._end))
                 if file.read(len(self._end)) != self._end:
                     raise ReplacedJournal(f"{path} was replaced by another journal. Start the viewer again.")
-                self._take_lines(file, version, changed)
+                self._take_lines(file, earlier, version, changed)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise no_journal(self.folder, FILE) from error
         except OSError as error:
@@ -235,10 +265,18 @@ class JournalPlaces:
             raise ReplacedJournal(f"{path} is shorter than it was; it was replaced. Start the viewer again.")
         return known
 
-    def _take_lines(self, file: BinaryIO, version: int, changed: dict[int, None]) -> None:
-        """Read up to `MOST_AT_ONCE` bytes of whole lines, and note which runs changed."""
+    def _take_lines(self, file: BinaryIO, earlier: BinaryIO, version: int, changed: dict[int, None]) -> None:
+        """Read up to `MOST_AT_ONCE` bytes of whole lines, and note which runs changed.
+
+        Args:
+            file: The journal, at the first line to read.
+            earlier: The same file, in which lines that were taken before can be looked at.
+            version: The version of the journal with these lines.
+            changed: Takes the positions of the runs that changed.
+        """
         offset, number, line = self._offset, self._number, b""
         end = offset + MOST_AT_ONCE
+        same, latest, position = _NO_HEAD, RunPlaces("", 0), 0
         self.is_behind = True
         try:
             while offset < end:
@@ -249,65 +287,100 @@ class JournalPlaces:
                 line, start = following, offset
                 offset += len(line)
                 number += 1
-                if (found := self._take(line, start, number, version)) is not None:
-                    changed[found] = None
+                # Most lines are the next round of the same run, which are noted in a third of the time.
+                found = _NUMBER.match(line, len(same)) if line.startswith(same) and line.endswith(_CLOSED) else None
+                if found is not None and (round_ := int(found[1])) > latest.numbers[-1]:
+                    latest.numbers.append(round_)
+                    latest.rounds.append(start)
+                    continue
+                same = _NO_HEAD
+                if (event := self._event(line, number)) is None:
+                    continue
+                if (places := self._places(event, line, number, earlier)) is not None:
+                    position = self._note(places, event, start, version)
+                    changed[position] = None
+                    if event[2] == b"round" and event[4] and self.runs.is_open(position, places):
+                        same, latest = line[: line.find(DATA) + len(DATA)], places
         finally:
             self._offset, self._number = offset, number
             if line:
                 self._end = line[-END:]
 
-    def _take(self, line: bytes, offset: int, line_number: int, version: int) -> int | None:
-        """Note a line; return the position of the run that it changes.
-
-        Args:
-            line: The line.
-            offset: Where it begins.
-            line_number: Its number in the file.
-            version: The version of the journal with it.
-        """
+    def _event(self, line: bytes, line_number: int) -> _Line | None:
+        """Return what a line is about; None for one that no view shows. One with a head is not checked yet."""
         head = HEAD.match(line)
+        number: int | None = 0
         if head is not None:
-            kind = head[1]
-            if kind not in _KINDS:
+            if (kind := head[1]) not in _KINDS:
                 return None
             run, attempt = head[2].decode(), int(head[3])
-            number = int(found[1]) if kind == b"round" and (found := _NUMBER.match(line, head.end())) else None
-        elif line == b"\n":
+            if kind == b"round":
+                found = _NUMBER.match(line, head.end())
+                number = int(found[1]) if found is not None else round_number(line, head, line_number, self.damage)
+        elif line == b"\n" or (event := parse(line, line_number, self.damage)) is None:
             return None
         else:
-            event = parse(line, line_number, self.damage)
-            if event is None:
-                return None
-            kind, run, attempt = event.kind.encode("utf-8", "surrogatepass"), event.run, event.attempt
-            number = number_of(event.data.get("number"))
-        if kind not in _KINDS or (kind == b"round" and number is None):
+            run, attempt, kind = event.run, event.attempt, event.kind.encode("utf-8", "surrogatepass")
+            if kind == b"round" and (number := number_of(event.data.get("number"))) is None:
+                self.damage.add(line_number)
+        if kind not in _KINDS or number is None:
             return None
-        return self._note(run, attempt, kind, offset, number or 0, version)
+        return run, attempt, kind, number, head is not None
 
-    def _note(self, run: str, attempt: int, kind: bytes, offset: int, number: int, version: int) -> int | None:
-        position = self.runs.position(run)
-        places = None if position is None else self.runs.at(position)
+    def _places(self, event: _Line, line: bytes, line_number: int, earlier: BinaryIO) -> RunPlaces | None:
+        """Return the places to which a line belongs; None if it is torn, or of an older attempt.
+
+        Not every line is checked, which would take longer than the rest. A torn line must not begin an attempt, which
+        would hide the attempt before, and must not stand for a round, or a part of the run, that is whole elsewhere.
+        """
+        run, attempt, kind, round_, has_head = event
+        places = self.runs.get(run)
+        begins, known = False, NOWHERE
         if places is None or attempt > places.attempt:
-            see_runs(self.folder, len(self.runs) + 1)
-            places = RunPlaces(run, attempt, record=NOWHERE if places is None else places.record)
+            begins = True
         elif attempt < places.attempt:
             return None
+        elif kind == b"round":
+            known = places.round_at(round_)
+        to_check = begins or known != NOWHERE or kind in _FEW or not line.endswith(_CLOSED)
+        if has_head and to_check and not _is_whole(line, line_number, self.damage):
+            return None
+        if known != NOWHERE and self._is_whole_at(known, earlier):
+            return None  # of two with one number, the first counts, as for every reader
+        if begins:
+            see_runs(self.folder, len(self.runs) + 1)
+            return RunPlaces(run, attempt, record=NOWHERE if places is None else places.record)
+        return places
+
+    def _is_whole_at(self, offset: int, earlier: BinaryIO) -> bool:
+        earlier.seek(offset)
+        return _is_whole(earlier.readline(MOST_LINE), 0, self.damage)
+
+    def _note(self, places: RunPlaces, event: _Line, offset: int, version: int) -> int:
+        """Note where a line is; return the position of its run."""
+        run, _, kind, round_, _ = event
+        position = self.runs.position(run)
+        if position is None:
+            position = self.runs.put(places)
+        if not places.changed:  # the first line of an attempt
+            self.runs.requests.begin(position)
         if kind == b"round":
-            places.see_round(number, offset)
+            places.see_round(round_, offset)
         elif kind == b"setting":
             places.setting = offset
         elif kind == b"transcript":
             places.transcript = offset
         elif kind == b"run":
-            places.record, places.requeued = offset, False
+            places.record = offset
+            self.runs.requests.record(position)
         elif kind == _REQUEUE:
-            places.requeued = True
+            self.runs.requests.request(position)
+        elif kind == _REPEAT:
+            self.runs.requests.request_all()
         else:
             places.asked = offset
         places.changed = version
-        if position is not None and self.runs.is_open(position, places):
-            return position
-        return self.runs.put(places)
+        return position if self.runs.is_open(position, places) else self.runs.put(places)
 
     def read(self, offsets: Iterable[int]) -> Iterator[bytes]:
         """Yield the lines at these offsets.
@@ -316,3 +389,9 @@ class JournalPlaces:
             JournalError: the journal cannot be read.
         """
         return lines_at(self.folder, offsets)
+
+
+def _is_whole(line: bytes, number: int, damage: Damage) -> bool:
+    """Return whether a line is not torn; a torn one is counted in `damage`."""
+    # The checksum proves that the line is valid, so it need not be parsed.
+    return is_unchanged(line) is True or parse(line, number, damage) is not None

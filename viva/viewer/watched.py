@@ -25,6 +25,8 @@ from viva.records.run_record import RunRecord
 from viva.reports.page.rows import Row, row_of
 from viva.suites.at_work.pausing import is_paused
 from viva.suites.at_work.status import State
+from viva.suites.resuming.planned import not_begun, planned_number
+from viva.suites.resuming.request_facts import RequestReader
 from viva.suites.resuming.stored_request import load_request
 from viva.viewer.columns import RunColumns
 from viva.viewer.masks import RunMasks, record_in
@@ -157,17 +159,22 @@ class WatchedJournal:
     listed: int = 0
     """Number of runs of which the columns are filled."""
     planned: int = 0
+    """Number of runs; 0 if it is not known."""
     command: str = ""
     problem: str = ""
     """Why the journal cannot be followed any more; empty while it can. What was read is still shown."""
     lost: str = ""
     """Why nothing of the journal can be shown: it was removed or replaced. Empty while it is there."""
+    _request: RequestReader = field(init=False)
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _missing: tuple[int, int] = (-1, 0)
+    """The version of the journal, and how many of the planned runs had not begun in it."""
     _settings: dict[int, int] = field(default_factory=dict)
     """Where the setting is by which a run without a record is listed."""
 
     def __post_init__(self) -> None:
         self.name = self.name or self.folder.name
+        self._request = RequestReader(self.folder)
         self.places, self.columns, self.runs = JournalPlaces(self.folder), RunColumns(self.threshold), ListedRuns(self)
 
     @property
@@ -192,9 +199,9 @@ class WatchedJournal:
                 self.listed = len(self.places.runs)
                 if changed or not self.command:
                     with suppress(SetupError):
-                        request = load_request(self.folder)
+                        request = self._request.read()
                         if request is not None:
-                            self.planned, self.command = request.planned, request.command
+                            self.planned, self.command = planned_number(self.folder, request), request.command
             found = found or bool(changed)
             if not (whole and self.is_behind):
                 return found
@@ -239,8 +246,17 @@ class WatchedJournal:
         counts = self.counts()
         runs = self.places.runs
         left = counts.get("running", 0) or any(runs.is_requeued_at(each) for each in range(self.listed))
-        ended = self.listed - counts.get("running", 0)
-        return State.STOPPED if left or ended < self.planned else State.ENDED
+        return State.STOPPED if left or self._not_begun() else State.ENDED
+
+    def _not_begun(self) -> int:
+        """Return how many of the planned runs never began; asked once for each version of the journal."""
+        if self._missing[0] != self.version:
+            number = 0
+            with suppress(SetupError):
+                request = load_request(self.folder)  # which may name every case of a large suite, so it is not kept
+                number = 0 if request is None else not_begun(self.folder, request, self.runs)
+            self._missing = self.version, number
+        return self._missing[1]
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of runs by their standing; runs without a record are `running`."""

@@ -19,8 +19,7 @@ from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, ModelAnswerError, ModelError, ProtocolError
 from viva.models.retry import RetryPolicy, is_unreachable, status_of, with_retries
-from viva.records.redact import redact
-from viva.records.text import one_line
+from viva.records.redact import redact, redacted_line
 from viva.records.transcript import Reply, Step, StepKind, Usage
 
 WAITING = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED})
@@ -202,12 +201,13 @@ class A2aAgent(VirtualUser):
         elif task is None:
             raise AgentError(f"the agent answered with neither a message nor a task{self._answered()}")
         else:
-            said = "" if task.said is None else parts.text_of(task.said.parts)
+            said = "" if task.said is None else await asyncio.to_thread(parts.text_of, task.said.parts)
             if task.state in FAILED:
                 raise AgentError(
-                    f"the agent's task {FAILED[task.state]}" + (f": {one_line(said, 1000)}" if said else "")
+                    f"the agent's task {FAILED[task.state]}" + (f": {redacted_line(said, 1000)}" if said else "")
                 )
-            shown = [await asyncio.to_thread(parts.text_of, each) for each in task.artifacts.take()]
+            artifacts = task.artifacts
+            shown = await asyncio.to_thread(lambda: [parts.text_of(each) for each in artifacts.take()])
             text = "\n\n".join(each for each in (said, *shown) if each)
         if not text and not self._steps:
             raise AgentError("the agent's reply is empty")
@@ -233,18 +233,24 @@ class A2aAgent(VirtualUser):
         def again(fault: BaseException) -> None:
             self._retries += 1
             self._viva_fault = self._failure(fault)
+            self._http.sent = self._was_sent
 
         try:
             return await with_retries(attempt, self._policy, again)
         except (ModelError, ModelAnswerError) as error:
             raise self._failure(error.__cause__ if isinstance(error.__cause__, _NotTaken) else error) from error
+        finally:
+            self._http.sent = None
+
+    def _was_sent(self) -> None:
+        self._viva_fault = None
 
     def _failure(self, fault: BaseException) -> AgentError:
         cause = fault.__cause__ or fault
         hint = ""
         if status_of(cause) in (401, 403) or status_of(cause.__cause__ or cause) in (401, 403):
             hint = ". Name the variable with its key in an agent file (key_env), or set VIVA_AGENT_API_KEY"
-        words = f"the agent at {self.url} failed: {redact(one_line(str(fault), 400))}{self._answered()}{hint}"
+        words = f"the agent at {redact(self.url)} failed: {redacted_line(str(fault), 400)}{self._answered()}{hint}"
         return AgentError(words, unavailable=is_unreachable(cause))
 
     def _answered(self) -> str:
@@ -270,4 +276,4 @@ class _NotTaken(ConnectionError):
 
 def _words(error: BaseException) -> str:
     data = getattr(error, "data", None)
-    return one_line(f"{error}{f' ({data})' if data else ''}" or type(error).__name__, 400)
+    return redacted_line(f"{error}{f' ({data})' if data else ''}" or type(error).__name__, 400)

@@ -10,7 +10,7 @@ from a2a.client import A2ACardResolver
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 
 from viva.errors import AgentError
-from viva.records.text import one_line
+from viva.records.redact import redact, redacted_line
 
 OLD_PATH = "/.well-known/agent.json"
 """Where agents of the first versions have their card."""
@@ -65,10 +65,10 @@ def keep_to_host(card: Any, url: str, endpoint: str | None) -> None:
             others.append(interface.url)
             card.supported_interfaces.remove(interface)
     if not card.supported_interfaces:
-        there = one_line(", ".join(others), 200) or "no address"
+        there = redacted_line(", ".join(others), 200) or "no address"
         raise AgentError(
-            f"the agent's card at {url} leads to {there}, and not to the host that --agent names. If you trust it, "
-            "name it in an agent file with `connector: a2a`: endpoint: ADDRESS"
+            f"the agent's card at {redact(url)} leads to {there}, and not to the host that --agent names. If you trust "
+            "it, name it in an agent file with `connector: a2a`: endpoint: ADDRESS"
         )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from google.protobuf.json_format import MessageToDict
 
 from viva.adapters.connectors.workspace_files import FileRefused, write_file
 from viva.errors import AgentError
+from viva.records.redact import redacted_line
 from viva.records.text import one_line, storable
 
 _UNSAFE = re.compile(r"[^\w.\- ]")
@@ -41,9 +43,8 @@ class Parts:
             case "raw":
                 return f"[file {self._kept(part.filename, part.raw)}]"
             case "url":
-                return (
-                    f"[file {one_line(storable(part.filename or 'without a name'), 120)} at {one_line(part.url, 300)}]"
-                )
+                name = one_line(storable(part.filename or "without a name"), LONGEST_NAME)
+                return f"[file {name} at {redacted_line(part.url, 300)}]"
             case _:
                 return ""
 
@@ -61,7 +62,7 @@ class Parts:
 
 
 class Artifacts:
-    """The artifacts of one task, of which each is shown once."""
+    """The artifacts of one task. Each is shown once, and again if the agent replaces it by something else."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Any]] = {}
@@ -74,10 +75,17 @@ class Artifacts:
             artifact: The artifact, or the next parts of one.
             append: Whether its parts follow those before, instead of replacing them.
         """
-        known = self._parts.setdefault(artifact.artifact_id, [])
-        if not append:
-            known.clear()
-        known += artifact.parts
+        name, parts = artifact.artifact_id, list(artifact.parts)
+        known = self._parts.setdefault(name, [])
+        if append:
+            known += parts
+            return
+        if parts[: len(known)] != known:
+            # What is asked for with its task may have the pieces of a streamed text as one.
+            if _joined(parts) == _joined(known):
+                return
+            self._shown[name] = 0
+        self._parts[name] = parts
 
     def take(self) -> Sequence[Sequence[Any]]:
         """Return the parts of each artifact that were not returned before."""
@@ -92,12 +100,12 @@ class Artifacts:
 def _joined(parts: Sequence[Any]) -> list[Any]:
     """Return parts in which the texts that follow each other, as a stream sends them, are one."""
     joined: list[Any] = []
-    for part in parts:
-        if joined and part.WhichOneof("content") == joined[-1].WhichOneof("content") == "text":
-            both = type(part)()
-            both.CopyFrom(joined[-1])
-            both.text = joined[-1].text + part.text
-            joined[-1] = both
-        else:
-            joined.append(part)
+    for kind, alike in groupby(parts, key=lambda part: part.WhichOneof("content")):
+        same = list(alike)
+        if kind == "text" and len(same) > 1:
+            one = type(same[0])()
+            one.CopyFrom(same[0])
+            one.text = "".join(part.text for part in same)
+            same = [one]
+        joined += same
     return joined

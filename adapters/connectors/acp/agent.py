@@ -163,17 +163,23 @@ class AcpAgent(ConnectedAgent):
     async def _end_all(self) -> str | None:
         connection, self._connection, self._session = self._connection, None, None
         left = None
+        if self._client is not None:
+            self._client.refuse()
         if self._cancelling is not None:
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(Exception):  # whatever becomes of this request, the agent is ended next
                 async with asyncio.timeout(CANCEL_SECONDS):
                     await self._cancelling
-        if self._client is not None:
-            await self._client.close()
-        if connection is not None:
-            left = await connection.close()
-            self.printed = connection.printed
-        if self._temporary is not None:
-            await asyncio.to_thread(shutil.rmtree, self._temporary, ignore_errors=True)
+        try:
+            if connection is not None:  # first, so that whatever becomes of its terminals, the agent ends
+                left = await connection.close()
+                self.printed = connection.printed
+        finally:
+            try:
+                if self._client is not None:
+                    await self._client.close()
+            finally:
+                if self._temporary is not None:
+                    await asyncio.to_thread(shutil.rmtree, self._temporary, ignore_errors=True)
         return left
 
 

@@ -6,17 +6,22 @@ Viva records each request that it serves as an environment step.
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from acp.exceptions import RequestError
 from acp.meta import CLIENT_METHODS
 
+from viva.adapters.connectors.acp.parameters import Params, command_in, count_in, variables_in
 from viva.adapters.connectors.acp.permissions import Policy, choose_option
-from viva.adapters.connectors.acp.terminals import Terminal, TerminalRefused, Terminals
+from viva.adapters.connectors.acp.terminals import CUT_OFF, OVER, Terminal, TerminalRefused, Terminals
 from viva.adapters.connectors.acp.turn import TurnLog
+from viva.adapters.connectors.acp.variables import RecordedVariables, recorded_variables
 from viva.adapters.connectors.workspace_files import (
     CheckedFolder,
     FileRefused,
@@ -26,13 +31,17 @@ from viva.adapters.connectors.workspace_files import (
 )
 from viva.adapters.environment import EnvironmentLog
 from viva.errors import MachineError
+from viva.records.text import one_line
+from viva.records.trajectory import CWD
 from viva.records.transcript import Step, StepKind
 
-Params = Mapping[str, Any]
 UPDATE = CLIENT_METHODS["session_update"]
 PERMISSION = CLIENT_METHODS["session_request_permission"]
 READ, WRITE = CLIENT_METHODS["fs_read_text_file"], CLIENT_METHODS["fs_write_text_file"]
 TERMINAL = CLIENT_METHODS["terminal_create"]
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+COMMAND_SHOWN = 200
+"""Maximum number of characters by which further output names its command."""
 
 
 class SessionClient:
@@ -55,8 +64,11 @@ class SessionClient:
         self._log = log
         self._environment = environment
         self._terminals = Terminals()
-        self._running: dict[str, tuple[Terminal, float]] = {}
-        """Terminals whose end was not recorded yet, with the times of their starts."""
+        self._variables = RecordedVariables()
+        self._running: dict[str, _OpenCommand] = {}
+        """The terminals whose ends were not recorded yet."""
+        self._over = False
+        """Whether the conversation has ended, so that nothing is served any more."""
         self._waiting: set[asyncio.Future[Any]] = set()
         self._served: dict[str, Callable[[Params], Awaitable[Any]]] = {
             PERMISSION: self._permit,
@@ -89,10 +101,13 @@ class SessionClient:
         serve = self._served.get(method)
         if serve is None:
             raise RequestError.method_not_found(method)
-        if given.get("sessionId") != self.session:
+        if self._over:
+            raise RequestError.invalid_request({"details": OVER})
+        if self.session is None or given.get("sessionId") != self.session:
             raise RequestError.invalid_params({"details": "there is no such session"})
         if not self._environment.has_room:
-            raise RequestError.internal_error({"details": "too much was served in this run to record more"})
+            full = "too much was served in this run to record more"
+            raise RequestError.internal_error({"details": OVER if self._environment.ended else full})
         try:
             return await serve(given)
         except FileRefused as error:
@@ -103,12 +118,20 @@ class SessionClient:
             raise RequestError.internal_error({"details": str(error)}) from error
 
     def note_running(self) -> None:
-        """Record the commands that still run at the end of a turn."""
-        for name, (terminal, started) in self._running.items():
-            self._record_terminal(name, terminal, started)
+        """Record the commands that still run at the end of a turn, and what those that were recorded wrote since."""
+        for name, running in self._running.items():
+            if running.step is None or running.terminal.written > running.noted:
+                self._record_terminal(name, running)
+
+    def refuse(self) -> None:
+        """Serve nothing from now on: the conversation has ended, and what is done now would be in no round."""
+        self._over = True
 
     async def close(self) -> None:
-        """End all terminals."""
+        """End all terminals, and make none from now on. The connection to the agent has been closed before."""
+        for name, running in self._running.items():
+            if running.step is None:  # it began after the last turn, and is in no round yet
+                self._record_terminal(name, running)
         self._running.clear()
         for waiting in self._waiting:
             waiting.cancel()
@@ -145,7 +168,7 @@ class SessionClient:
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     async def _read(self, params: Params) -> Any:
-        line, limit = _count(params, "line"), _count(params, "limit")
+        line, limit = count_in(params, "line"), count_in(params, "limit")
         asked = {key: params[key] for key in ("path", "line", "limit") if params.get(key) is not None}
         with _Recorded(self, READ, asked) as step:
             step.require(self._policy.allows("read"))
@@ -162,27 +185,38 @@ class SessionClient:
         return {}
 
     async def _create(self, params: Params) -> Any:
-        command, folder = _command(params), params.get("cwd")
-        with _Recorded(self, TERMINAL, {"command": command, "cwd": folder}, only_errors=True) as step:
+        command, folder, variables = command_in(params), params.get("cwd"), variables_in(params)
+        asked = {"command": shlex.join(command)}
+        # Variables decide what is run, as the command does: PATH, or a text for the shell to evaluate.
+        how = {**({} if folder is None else {CWD: folder}), **recorded_variables(variables)}
+        with _Recorded(self, TERMINAL, asked, how, only_errors=True) as step:
             step.require(self._policy.allows("execute"))
             where = CheckedFolder(self._workspace) if folder is None else folder_inside(self._workspace, folder)
-            most = _count(params, "outputByteLimit")
-            name, terminal = await self._terminals.create(command, where, _variables(params), most)
-        self._running[name] = (terminal, step.started)
-        waiting = asyncio.ensure_future(self._record_end(name, terminal, step.started))
+            most = count_in(params, "outputByteLimit")
+            name, terminal = await self._terminals.create(command, where, variables, most)
+        self._running[name] = _OpenCommand(terminal, asked, how, step.started)
+        waiting = asyncio.ensure_future(self._record_end(name, terminal))
         self._waiting.add(waiting)
         waiting.add_done_callback(self._waiting.discard)
         return {"terminalId": name}
 
-    async def _record_end(self, name: str, terminal: Terminal, started: float) -> None:
+    async def _record_end(self, name: str, terminal: Terminal) -> None:
         await terminal.wait()
-        if self._running.pop(name, None) is not None:
-            self._record_terminal(name, terminal, started)
+        if (running := self._running.pop(name, None)) is not None:
+            self._record_terminal(name, running)
 
-    def _record_terminal(self, name: str, terminal: Terminal, started: float) -> None:
-        status = terminal.exit_status
-        facts = {"terminal": name, "truncated": terminal.cut, **({"running": True} if status is None else status)}
-        self._record(TERMINAL, {"command": terminal.command}, started, terminal.output, attributes=facts)
+    def _record_terminal(self, name: str, running: _OpenCommand) -> None:
+        terminal, status = running.terminal, running.terminal.exit_status
+        output, cut = terminal.written_since(running.noted)
+        running.noted = terminal.written
+        facts = {"terminal": name, "truncated": cut, **({"running": True} if status is None else status)}
+        if running.step is None:
+            facts = {**running.how, **facts}
+            running.step = self._record(TERMINAL, running.asked, running.started, output, facts)
+            return
+        # No second call: the rounds with the first step have been delivered, and this is what came since.
+        words = f"further output of a command that began earlier: {one_line(running.asked['command'], COMMAND_SHOWN)}"
+        self._record(None, None, time.time(), output, facts, parent_id=running.step, observation=words)
 
     async def _output(self, params: Params) -> Any:
         terminal = self._terminals.find(params.get("terminalId"))
@@ -201,8 +235,16 @@ class SessionClient:
         await self._terminals.release(params.get("terminalId"))
         return {}
 
-    def _record(self, tool: str, asked: Any, started: float, result: str | None, **fields: Any) -> None:
-        self._environment.record(
+    def _record(
+        self,
+        tool: str | None,
+        asked: Any,
+        started: float,
+        result: str | None,
+        attributes: Mapping[str, Any] = NO_ATTRIBUTES,
+        **fields: Any,
+    ) -> str:
+        step = self._environment.record(
             Step(
                 "",
                 StepKind.ACTION,
@@ -211,16 +253,42 @@ class SessionClient:
                 result=result,
                 started=started,
                 seconds=max(0.0, time.time() - started),
+                attributes=self._variables.named_once(attributes),
                 **fields,
             )
         )
+        if tool == TERMINAL:
+            self._variables.add(attributes, f"step {step}, {one_line(asked['command'], COMMAND_SHOWN)}")
+        return step
+
+
+@dataclass(slots=True)
+class _OpenCommand:
+    terminal: Terminal
+    asked: dict[str, Any]
+    how: dict[str, Any]
+    """Its folder and its variables, as they are recorded."""
+    started: float
+    step: str | None = None
+    """The id of the step with the call; None if it was not recorded yet."""
+    noted: int = 0
+    """How many bytes of its output were recorded."""
 
 
 class _Recorded:
     """Records what is done in a block, also if it is refused."""
 
-    def __init__(self, client: SessionClient, tool: str, asked: Any, *, only_errors: bool = False) -> None:
+    def __init__(
+        self,
+        client: SessionClient,
+        tool: str,
+        asked: Any,
+        attributes: Mapping[str, Any] = NO_ATTRIBUTES,
+        *,
+        only_errors: bool = False,
+    ) -> None:
         self._client, self._tool, self._asked, self._only_errors = client, tool, asked, only_errors
+        self._attributes = attributes
         self.started = time.time()
         self.result: str | None = None
 
@@ -238,34 +306,10 @@ class _Recorded:
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is not None:
-            self._client._record(self._tool, self._asked, self.started, None, error=str(error))
+            words = CUT_OFF if isinstance(error, asyncio.CancelledError) else str(error)
+            self._record(None, error=words)
         elif not self._only_errors:
-            self._client._record(self._tool, self._asked, self.started, self.result)
+            self._record(self.result)
 
-
-def _count(params: Params, key: str) -> int | None:
-    value = params.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RequestError.invalid_params({"details": f"{key} is not a count"})
-    return value
-
-
-def _command(params: Params) -> list[str]:
-    command = [params.get("command"), *(params.get("args") or ())]
-    if not all(isinstance(part, str) and "\0" not in part for part in command) or not command[0]:
-        raise RequestError.invalid_params({"details": "command and args are not text"})
-    return [str(part) for part in command]
-
-
-def _variables(params: Params) -> dict[str, str]:
-    found = {}
-    for each in params.get("env") or ():
-        name, value = (each.get("name"), each.get("value")) if isinstance(each, Mapping) else (None, None)
-        if not (
-            isinstance(name, str) and isinstance(value, str) and name and "=" not in name and "\0" not in name + value
-        ):
-            raise RequestError.invalid_params({"details": "env is not a list of names and values"})
-        found[name] = value
-    return found
+    def _record(self, result: str | None, error: str | None = None) -> None:
+        self._client._record(self._tool, self._asked, self.started, result, self._attributes, error=error)

@@ -17,7 +17,7 @@ from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.child.spawn import ProgramStart
 from viva.adapters.printed import STREAMS, texts_of
 from viva.errors import AgentError
-from viva.records.redact import redact_end
+from viva.records.redact import redacted_line
 from viva.records.text import one_line
 
 STRAY_SECONDS = 10.0
@@ -159,4 +159,4 @@ def _error_words(error: RequestError) -> str:
         data = data["details"]
     if data:
         words += f": {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)}"
-    return one_line(redact_end(words[:SHOWN], SHOWN), SHOWN)
+    return redacted_line(words, SHOWN)

@@ -14,8 +14,8 @@ from typing import Any
 
 from viva.adapters.connectors.child.program import Program
 from viva.records.bounded_json import UnfitJson, parse
-from viva.records.redact import redact_end
-from viva.records.text import counted, one_line
+from viva.records.redact import redacted_line
+from viva.records.text import counted
 
 MOST_BYTES = 64 * 1024 * 1024
 """Maximum size of one message."""
@@ -192,4 +192,4 @@ class Messages:
 
 
 def _shown(line: bytes) -> str:
-    return one_line(redact_end(line[:SHOWN].decode("utf-8", "replace"), SHOWN), SHOWN)
+    return redacted_line(line, SHOWN)

@@ -14,7 +14,7 @@ from viva.adapters.connectors.acp.client import SessionClient
 from viva.adapters.connectors.acp.connection import AUTH_REQUIRED, AgentConnection, RefusedRequest
 from viva.adapters.connectors.acp.keys import AcpSetting
 from viva.errors import AgentError
-from viva.records.text import one_line
+from viva.records.redact import redacted_line
 from viva.version import viva_version
 
 NOT_THERE = (-32002, -32601)
@@ -211,7 +211,7 @@ class AcpSession:
         for method in self._methods:
             if isinstance(method, Mapping):
                 description = method.get("description") or method.get("name") or ""
-                ways.append(one_line(f"{method.get('id')}: {description}", 200))
+                ways.append(redacted_line(f"{method.get('id')}: {description}", 200))
         if not ways:
             return "It requires authentication and offers no method for it: log in with its own command first"
         return (

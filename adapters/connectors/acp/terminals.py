@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.child.spawn import ProgramStart
 from viva.adapters.connectors.workspace_files import CheckedFolder
 from viva.errors import AgentError
+from viva.processes import signal_name
 
 MOST_AT_ONCE = 16
 """Maximum number of terminals that an agent has not released."""
 MOST_OUTPUT = 1024 * 1024
-"""Maximum number of bytes of output that are kept: the last ones."""
+"""Maximum number of bytes of output that are kept: the last ones. The agent may want fewer, which it then gets."""
+OVER = "the run is over"
+CUT_OFF = "the run ended before it returned; it may have been carried out"
 
 
 class TerminalRefused(Exception):
@@ -38,25 +40,37 @@ class _Command(Program):
 class Terminal:
     """One command and its output."""
 
-    def __init__(self, command: Sequence[str], program: _Command, most: int) -> None:
+    def __init__(self, program: _Command, most: int) -> None:
         """Args:
-        command: The command, for records.
         program: Its process.
-        most: Maximum number of bytes of output to keep.
+        most: Maximum number of bytes of output that the agent gets.
         """
-        self.command = shlex.join(command)
         self._program = program
-        self._most = most
+        self._most = min(most, MOST_OUTPUT)
         self._kept = bytearray()
-        self.cut = False
-        """Whether the beginning of the output was dropped."""
+        self.written = 0
+        """Number of bytes that it has written."""
         self.killed = False
         self._reading = asyncio.ensure_future(self._read())
 
     @property
     def output(self) -> str:
-        """Return the end of what it has written to stdout and stderr."""
-        return self._kept.decode("utf-8", "ignore" if self.cut else "replace")
+        """Return the end of what it has written to stdout and stderr, as far as the agent wants it."""
+        return _text(self._kept[max(0, len(self._kept) - self._most) :], self.cut)
+
+    @property
+    def cut(self) -> bool:
+        """Return whether the beginning of that output was dropped."""
+        return self.written > self._most
+
+    def written_since(self, place: int) -> tuple[str, bool]:
+        """Return the output, however little of it the agent wants, and whether its beginning was dropped.
+
+        Args:
+            place: How many bytes at the beginning are left out, because they were returned before.
+        """
+        dropped = self.written - len(self._kept)
+        return _text(self._kept[max(0, place - dropped) :], max(place, dropped) > 0), dropped > place
 
     @property
     def exit_status(self) -> dict[str, int | str | None] | None:
@@ -65,7 +79,7 @@ class Terminal:
             return None
         code = self._program.code
         if code is None or code < 0:
-            return {"exitCode": None, "signal": signal.Signals(-code).name if code else "SIGKILL"}
+            return {"exitCode": None, "signal": signal_name(-code) if code else "SIGKILL"}
         return {"exitCode": code, "signal": None}
 
     async def wait(self) -> None:
@@ -81,8 +95,8 @@ class Terminal:
     async def _read(self) -> None:
         while part := await self._program.read():
             self._kept += part
-            self.cut = self.cut or len(self._kept) > self._most
-            del self._kept[: -self._most or len(self._kept)]
+            self.written += len(part)
+            del self._kept[:-MOST_OUTPUT]
         await self._program.gone(float("inf"))
 
 
@@ -91,7 +105,13 @@ class Terminals:
 
     def __init__(self) -> None:
         self._open: dict[str, Terminal] = {}
+        """Those that the agent has not released."""
+        self._left: set[Terminal] = set()
+        """Those whose processes are not known to have ended, also if they were released."""
+        self._making: set[asyncio.Task[Any]] = set()
+        """The tasks that are making one."""
         self._made = 0
+        self._closed = False
 
     async def create(
         self, command: Sequence[str], folder: CheckedFolder, variables: Mapping[str, str], most: int | None
@@ -102,26 +122,38 @@ class Terminals:
             command: The program and its arguments; a program alone that does not exist is a line for the shell.
             folder: Where it runs.
             variables: Variables in addition to those of the agent.
-            most: Maximum number of bytes of output to keep.
+            most: Maximum number of bytes of output that the agent gets; None for all that are kept.
 
         Raises:
-            TerminalRefused: there are too many, or the command cannot be run.
+            TerminalRefused: there are too many, the command cannot be run, or the run is over.
             MachineError: the system has no process, memory or file left for it.
         """
-        if len(self._open) >= MOST_AT_ONCE:
+        if self._closed:
+            raise TerminalRefused(OVER)
+        if len(self._open) + len(self._making) >= MOST_AT_ONCE:
             raise TerminalRefused(f"{MOST_AT_ONCE} terminals are open, the maximum; release one")
         arguments = _arguments(command, folder.path, variables.get("PATH") or os.environ.get("PATH"))
+        making = asyncio.current_task()
+        assert making is not None
+        self._making.add(making)
         try:
             given = (arguments[0], tuple(arguments[1:]), str(folder.path), variables)
             start = ProgramStart(*given, merge=True, is_folder=folder.identity)
             program = await _Command.run(start)
         except AgentError as error:
             raise TerminalRefused(str(error)) from error
+        finally:
+            self._making.discard(making)
         program.close_stdin()
+        terminal = Terminal(program, MOST_OUTPUT if most is None else most)
+        self._left.add(terminal)
+        if self._closed:  # meanwhile
+            await self._end(terminal)
+            raise TerminalRefused(CUT_OFF)
         self._made += 1
         name = f"terminal{self._made}"
-        self._open[name] = Terminal(command, program, min(MOST_OUTPUT if most is None else most, MOST_OUTPUT))
-        return name, self._open[name]
+        self._open[name] = terminal
+        return name, terminal
 
     def find(self, name: object) -> Terminal:
         """Return a terminal that was not released.
@@ -141,13 +173,25 @@ class Terminals:
         """
         terminal = self.find(name)
         del self._open[str(name)]
-        await terminal.kill()
+        await self._end(terminal)
         return terminal
 
     async def close(self) -> None:
-        """End all terminals."""
-        left, self._open = list(self._open.values()), {}
-        await asyncio.gather(*(terminal.kill() for terminal in left))
+        """Make no terminal from now on, and end all, also those that are being made or released."""
+        self._closed = True
+        self._open.clear()
+        while self._left or self._making:
+            await asyncio.gather(*map(self._end, tuple(self._left)))
+            if self._making:
+                await asyncio.wait(tuple(self._making))
+
+    async def _end(self, terminal: Terminal) -> None:
+        await terminal.kill()
+        self._left.discard(terminal)
+
+
+def _text(output: bytes | bytearray, cut: bool) -> str:
+    return output.decode("utf-8", "ignore" if cut else "replace")
 
 
 def _arguments(command: Sequence[str], folder: Path, path: str | None) -> list[str]:

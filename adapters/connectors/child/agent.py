@@ -135,7 +135,7 @@ class ChildAgent(ConnectedAgent):
         where = started_in()
         try:
             await self.start()
-            async with asyncio.timeout(LOAD_SECONDS):
+            async with time_limit(LOAD_SECONDS):
                 found = await self.load()
             if self._child is not None and self._child.answers:
                 self.ready.keep(self._child, forks=may_fork(found), **where)
@@ -239,7 +239,7 @@ class ChildAgent(ConnectedAgent):
         self._made = False
         seconds = HUNG_CLOSE_SECONDS if self._child.busy else CLOSE_SECONDS
         try:
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 await self._ask("close")
         except TimeoutError:
             return f"it did not end within {seconds:g} s"

@@ -33,6 +33,10 @@ class Program(SupervisedProcess):
         self._streams = spawned.streams
         self._out: int | None = spawned.streams[-1]
         self._in: int | None = spawned.streams[0]
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        """The descriptors that are waited for. No event of one comes after it was closed, so that wakes who waits."""
+        self._abandoned = self._loop.create_future()
+        """Done when the connections are closed; the end of its supervisor is not noticed after that."""
 
     @classmethod
     async def run(cls, start: ProgramStart, memory_mb: int | None = None) -> Self:
@@ -150,37 +154,46 @@ class Program(SupervisedProcess):
             self._control.send(TERMINATE)
 
     async def gone(self, seconds: float) -> bool:
-        """Wait for its end; return False if it is still running after `seconds`."""
-        await asyncio.wait((self._gone,), timeout=seconds)
+        """Wait for its end, or until it is abandoned; return whether it is known to have ended after `seconds`."""
+        await asyncio.wait((self._gone, self._abandoned), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         return self._gone.done()
 
     def abandon(self) -> None:
-        """Close the connections at once; the supervisor then kills the program with all its descendants."""
+        """Close the connections at once; the supervisor then kills the program with all its descendants.
+
+        Who reads gets the end of the output, also where a process holds it open that could not be killed.
+        """
         super().abandon()
         for each in {self._out, self._in} - {None}:
             self._release(each)  # type: ignore[arg-type]
         self._out = self._in = None
+        if not self._abandoned.done():
+            self._abandoned.set_result(None)
 
     def _release(self, descriptor: int) -> None:
         self._loop.remove_reader(descriptor)
         self._loop.remove_writer(descriptor)
         os.close(descriptor)
+        for waiter, awaited in self._waiting.items():
+            if awaited == descriptor:
+                _wake(waiter)
 
     async def _ready(self, descriptor: int, *, writing: bool = False) -> None:
-        """Wait until a descriptor can be read from, or written to."""
+        """Wait until a descriptor can be read from, or written to, or is closed."""
         waiter = self._loop.create_future()
-        add = self._loop.add_writer if writing else self._loop.add_reader
-
-        def wake() -> None:
-            if not waiter.done():
-                waiter.set_result(None)
-
-        add(descriptor, wake)
+        (self._loop.add_writer if writing else self._loop.add_reader)(descriptor, _wake, waiter)
+        self._waiting[waiter] = descriptor
         try:
             await waiter
         finally:
+            del self._waiting[waiter]
             if descriptor in (self._out, self._in):  # else closed meanwhile
                 (self._loop.remove_writer if writing else self._loop.remove_reader)(descriptor)
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _advice(number: int) -> str:

@@ -42,8 +42,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location('viva_inside', sys.argv[1] + '/__init__.py', submodule_search_locations=[sys.argv[1]])
 sys.modules['viva_inside'] = inside = module_from_spec(spec)
 spec.loader.exec_module(inside)
-inside.main(sys.argv[2])
+inside.main(''.join(sys.argv[2:]))
 """
+LONGEST_ARGUMENT = 64 * 1024
+"""Maximum number of characters of one argument of the interpreter: Linux passes on no longer one than 128 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,10 @@ def _spawn_with(python: str, memory_mb: int | None, files: int, program: Program
         inherited = {its_control.fileno(), its_data.fileno()}
         if program is not None:
             inherited |= {options["program"]["stdin"], options["program"]["stdout"]}
+        told = json.dumps(options)
+        parts = (told[at : at + LONGEST_ARGUMENT] for at in range(0, len(told), LONGEST_ARGUMENT))
         process = subprocess.Popen(
-            [python, *flags, "-c", _BOOT, str(INSIDE), json.dumps(options)],
+            [python, *flags, "-c", _BOOT, str(INSIDE), *parts],
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,

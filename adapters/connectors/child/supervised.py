@@ -23,7 +23,8 @@ from viva.adapters.inside.supervisor import SPARE_RUNS
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
 from viva.full_disk import NO_ROOM, error_words
-from viva.records.redact import redact, redact_end
+from viva.processes import signal_name
+from viva.records.redact import LOOKED_AHEAD, redact_end, redact_start
 from viva.records.text import printable
 
 KILL_SECONDS = 4.0
@@ -75,6 +76,7 @@ class SupervisedProcess:
 
         Raises:
             MachineError: the system has no process, thread, memory or file left for it.
+            AgentError: the program has more arguments and variables than the system passes on.
             SetupError: `python` cannot be run.
         """
         async with starting():
@@ -94,6 +96,8 @@ class SupervisedProcess:
                     raise MachineError(f"no process could be started for the agent: {error}. {MORE_THREADS}") from error
                 if error.errno in NO_ROOM:
                     raise MachineError(error_words(error)) from error
+                if error.errno == errno.E2BIG and program is not None:
+                    raise AgentError(f"{program.path} cannot be run: {error.strerror}") from error
                 raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
             except (
                 RuntimeError,
@@ -181,7 +185,7 @@ class SupervisedProcess:
         stderr, crash = read_dump(stderr)
         said = [printable(redact_end(text.strip(), 1000)) for text in (stdout, stderr)]
         tails = [f"{name}: {text}" for name, text in zip(("stdout", "stderr"), said, strict=True) if text]
-        how = f"its process was killed by {_signal(-code)}" if code < 0 else f"its process ended with code {code}"
+        how = f"its process was killed by {signal_name(-code)}" if code < 0 else f"its process ended with code {code}"
         if crash is not None and crash.place is not None:
             how += f" at {printable(crash.place)}"
         return "; ".join([how, *(f"the end of its {tail}" for tail in tails)])
@@ -242,16 +246,9 @@ class SupervisedProcess:
     def _read_first_words(self) -> str:
         if self._first_words is None:
             return ""
-        return printable(redact(os.pread(self._first_words, 2000, 0).decode("utf-8", "replace")).strip())
+        return printable(redact_start(os.pread(self._first_words, 2000 + LOOKED_AHEAD, 0), 2000).strip())
 
     def _forget_first_words(self) -> None:
         if self._first_words is not None:
             os.close(self._first_words)
             self._first_words = None
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

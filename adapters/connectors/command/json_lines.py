@@ -13,6 +13,7 @@ from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.child.supervised import NOTICE_SECONDS
 from viva.adapters.connectors.command.lines import (
     HELLO,
+    MOST_QUOTED,
     SHOWN,
     STATE,
     PartialReply,
@@ -26,7 +27,7 @@ from viva.adapters.connectors.command.lines import (
 from viva.adapters.connectors.command.program_agent import ProgramAgent
 from viva.adapters.inside.wire import LIMIT
 from viva.errors import AgentError, SetupError
-from viva.records.text import one_line
+from viva.records.redact import redacted_line
 from viva.records.transcript import Reply
 
 MOST_LINES = 100_000
@@ -77,7 +78,9 @@ class JsonLinesAgent(ProgramAgent):
         folder = self.offers.get("workspace")
         if folder is not None:
             if not isinstance(folder, str) or not Path(folder).is_absolute():
-                raise AgentError(f'the "workspace" of its answer is not an absolute path: {one_line(str(folder), 200)}')
+                raise AgentError(
+                    f'the "workspace" of its answer is not an absolute path: {redacted_line(str(folder), 200)}'
+                )
             self.workspace = Path(folder)
 
     async def _converse(self, program: Program, message: str) -> Reply:
@@ -152,7 +155,7 @@ class JsonLinesAgent(ProgramAgent):
         while True:
             end = buffer.find(b"\n", looked)
             if max(end, looked) > LIMIT:
-                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:2000]))}")
+                raise AgentError(f"it wrote a line of more than {LIMIT:,} bytes: {quoted(bytes(buffer[:MOST_QUOTED]))}")
             if end >= 0:
                 line = bytes(buffer[:end])
                 del buffer[: end + 1]
@@ -195,13 +198,13 @@ class JsonLinesAgent(ProgramAgent):
     def facts(self) -> Mapping[str, str]:
         """Return the version in its answer to the greeting."""
         version = self.offers.get("version")
-        return {"mode": "json", **({} if version is None else {"version": one_line(str(version), 200)})}
+        return {"mode": "json", **({} if version is None else {"version": redacted_line(str(version), 200)})}
 
     def so_far(self) -> str:
         """Return its last line of progress, and the beginning of a line that has no end."""
         progress = "" if self._answer is None else self._answer.progress
-        words = f"; its last progress: {one_line(progress, SHOWN)}" if progress else ""
-        begun = quoted(bytes(self._received[: 4 * SHOWN])) if self._received.strip() else ""
+        words = f"; its last progress: {redacted_line(progress, SHOWN)}" if progress else ""
+        begun = quoted(bytes(self._received[:MOST_QUOTED])) if self._received.strip() else ""
         return f"{words}; its line has no end yet: {begun}" if begun else words
 
     async def _ask_to_end(self, program: Program) -> str | None:

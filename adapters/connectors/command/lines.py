@@ -13,11 +13,14 @@ from pydantic import ValidationError
 from viva.errors import AgentError
 from viva.records.bounded_json import LARGE, UnfitJson, read
 from viva.records.codec import decode
+from viva.records.redact import LOOKED_AHEAD, redact_start
 from viva.records.text import exact_line
 from viva.records.transcript import Reply, Step, Usage
 
 SHOWN = 300
 """Maximum number of characters of a line that a message quotes."""
+MOST_QUOTED = 4 * SHOWN + 4 * LOOKED_AHEAD
+"""Bytes at the beginning of a line that are enough to quote it, also where a secret is on the cut."""
 STATE = frozenset({"state"})
 HELLO = frozenset({"version", "state", "workspace"})
 _REPLY = ("text", "steps", "usage", "images")
@@ -120,7 +123,7 @@ def check_fields(found: dict[str, Any], known: Iterable[str]) -> None:
 
 def quoted(line: bytes) -> str:
     """Return the beginning of a line as it can be shown."""
-    text = line[: 4 * SHOWN].decode("utf-8", "backslashreplace")
+    text = redact_start(line[:MOST_QUOTED].decode("utf-8", "backslashreplace"), 4 * SHOWN)
     return repr(exact_line(text, SHOWN)) if text else "an empty line"
 
 

@@ -13,9 +13,10 @@ from viva.adapters.connectors.command.program_agent import ProgramAgent
 from viva.adapters.connectors.command.screen import readable, without_controls
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.printed import LIMIT as PRINTED_LIMIT
+from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError
 from viva.records.redact import redact_end
-from viva.records.text import exact_line
+from viva.records.text import counted, exact_line
 
 SETTLE_SECONDS = 0.05
 """How long the output must rest behind a prompt: the text of a reply may contain one, too."""
@@ -25,9 +26,14 @@ PROMPT_LENGTH = 200
 """Longest unfinished line that is taken for a prompt."""
 TAIL = 4000
 """Bytes at the end of the output in which a prompt is looked for."""
+LARGE = 64 * 1024
+"""Minimum number of bytes of output that are read on a thread, so that the event loop continues."""
 SHOWN = 500
+MOST_UNASKED = 10
+"""Maximum number of texts that the program wrote unasked and a note quotes."""
 _LOCAL = 3
 """The place of the local modes in what `termios.tcgetattr` returns."""
+_NO_LIMIT = contextlib.nullcontext()
 
 
 class TerminalAgent(ProgramAgent):
@@ -43,6 +49,10 @@ class TerminalAgent(ProgramAgent):
         """The end of what it wrote that belongs to no reply."""
         self._said = False
         """Whether a line was typed."""
+        self._in_step = True
+        """Whether the program is known to have answered all that was typed: it showed its prompt after each line."""
+        self._unasked: list[str] = []
+        """What it wrote behind its prompt, each time before another line was typed, as it is shown."""
         self._made_raw = False
         """Whether Viva has taken the terminal out of the line mode."""
         self._draining: asyncio.Task[None] | None = None
@@ -54,15 +64,19 @@ class TerminalAgent(ProgramAgent):
     async def _get_ready(self) -> None:
         program = self._running()
         await self._collect(program, None, begin=True)
-        self._set_aside()
+        await self._greet()
 
-    def _set_aside(self) -> None:
+    async def _greet(self) -> None:
         """Take what it has written so far as its greeting, whose unfinished last line is its prompt."""
-        greeting = self._text()
+        greeting = await self._text()
         last = greeting.rpartition("\n")[2].rstrip()
         if self._prompt is None and last.strip() and len(last) <= PROMPT_LENGTH:
             self.prompt = last
-        self._aside += greeting
+        self._set_aside(greeting)
+
+    def _set_aside(self, text: str) -> None:
+        """Keep the output so far, of which this is the text, apart from all replies."""
+        self._aside = (self._aside + text)[-2 * PRINTED_LIMIT :]
         self._output.clear()
 
     async def _converse(self, program: Program, message: str) -> str:
@@ -81,35 +95,42 @@ class TerminalAgent(ProgramAgent):
         # The program may echo a long line while it reads it, and stop reading until that was read in turn.
         typing = asyncio.ensure_future(program.write(bytes(rest))) if rest else None
         try:
-            await self._collect(program, line if echoes else None)
+            prompted = await self._collect(program, line if echoes else None)
         finally:
             if typing is not None:
                 typing.cancel()
-        text = self._reply(line if echoes else None)
+        text = await self._reply(line if echoes else None)
+        self._in_step = self._in_step and prompted
         self._output.clear()
         return text
 
     async def _read_what_is_there(self, program: Program) -> None:
-        """Read what the program wrote after its last reply.
+        """Read what the program wrote after its last reply, so that all that comes now follows the next line.
 
         Raises:
-            AgentError: nothing but silence told the end of that reply, so that it was cut; or the program has ended.
+            AgentError: nothing but silence told the end of an earlier reply, so that it was cut; or the program has
+                ended, or wrote too much.
         """
         while program.has_output() and len(self._output) <= LIMIT:
-            part = await program.read()
-            if not part:
-                raise await self._ended(program)
-            self._output += part
+            await self._read_on(program, None)
         if not self._said:  # what a slow start has greeted with meanwhile
-            self._set_aside()
-        self._said = True
-        late = self._text().strip()
-        if late and self._prompt is None and self.prompt is None:
-            seconds = self.plan.keys.quiet_seconds
-            raise AgentError(
-                f"it went on writing after {seconds:g} s of silence, which had ended its reply: {_shown(late)}. "
-                "Set a longer quiet_seconds, or the prompt that it shows, in an agent file"
-            )
+            self._said = True
+            await self._greet()
+            return
+        late, waits = self._without_prompt(await self._text())
+        if not late.strip():  # it had not shown its prompt yet, or shows it again
+            self._in_step = self._in_step or waits
+            self._output.clear()
+            return
+        if not self._in_step:
+            raise self._went_on(late)
+        if not waits:  # it may be in the middle of it
+            with contextlib.suppress(TimeoutError):
+                async with time_limit(self.plan.keys.quiet_seconds):
+                    await self._collect(program, None)
+            late, _ = self._without_prompt(await self._text())
+        self._note_unasked(late)
+        self._set_aside(late)
 
     def _tune(self, program: Program, line: str) -> bool:
         """Make the terminal pass a line of any length; return whether the line will be repeated in the output."""
@@ -123,8 +144,8 @@ class TerminalAgent(ProgramAgent):
         edits = not in_line_mode and not self._made_raw
         return edits or bool(settings[_LOCAL] & termios.ECHO)
 
-    async def _collect(self, program: Program, echo: str | None, *, begin: bool = False) -> None:
-        """Read until the program waits for input.
+    async def _collect(self, program: Program, echo: str | None, *, begin: bool = False) -> bool:
+        """Read until the program waits for input; return whether it has shown its prompt.
 
         Args:
             program: The program.
@@ -134,55 +155,91 @@ class TerminalAgent(ProgramAgent):
         Raises:
             AgentError: it ended, or wrote too much.
         """
-        quiet = self.plan.keys.quiet_seconds
         while True:
-            if len(self._output) > LIMIT:
-                raise AgentError(f"it wrote more than {LIMIT:,} bytes in one reply: {_shown(self._text())}")
-            wait = None if self._prompt is not None or not (begin or self._has_spoken(echo)) else quiet
-            if self._is_at_prompt(echo):
-                wait = SETTLE_SECONDS
-            try:
-                async with asyncio.timeout(wait):
-                    part = await program.read()
-            except TimeoutError:
-                return
-            if not part:
-                raise await self._ended(program)
-            self._output += part
+            seconds, prompted = await self._longest_silence(echo, begin=begin)
+            if not await self._read_on(program, seconds):
+                return prompted
 
-    def _is_at_prompt(self, echo: str | None) -> bool:
-        tail = readable(self._output[-TAIL:].decode("utf-8", "replace"))
+    async def _read_on(self, program: Program, seconds: float | None) -> bool:
+        """Read what the program writes next; return whether there is anything within this time.
+
+        Raises:
+            AgentError: it ended, or wrote too much.
+        """
+        if len(self._output) > LIMIT:
+            raise AgentError(f"it wrote more than {LIMIT:,} bytes in one reply: {_shown(self._last_text())}")
+        try:
+            async with _NO_LIMIT if seconds is None else time_limit(seconds):
+                part = await program.read()
+        except TimeoutError:
+            return program.has_output()  # which may have come while Viva itself stood still
+        if not part:
+            raise await self._ended(program)
+        self._output += part
+        return True
+
+    async def _longest_silence(self, echo: str | None, *, begin: bool) -> tuple[float | None, bool]:
+        """Return after how many seconds of silence it is taken to wait for input, and whether it shows its prompt.
+
+        The first is None if silence is no sign of it. Behind a prompt, little is enough, unless silence ended a reply
+        before, so that the prompt may be the one that follows that reply.
+        """
+        tail, quiet = readable(self._output[-TAIL:].decode("utf-8", "replace")), self.plan.keys.quiet_seconds
         if self._prompt is not None:
-            return self._prompt.search(tail) is not None
-        if self.prompt is None or not self._has_spoken(echo):
-            return False
-        return tail.rpartition("\n")[2].rstrip() == self.prompt
+            prompted = self._prompt.search(tail) is not None
+            return SETTLE_SECONDS if prompted else None, prompted
+        spoken = await self._has_spoken(echo, tail)
+        if spoken and self._without_prompt(tail)[1]:
+            return SETTLE_SECONDS if self._in_step else quiet, True
+        return quiet if begin or spoken else None, False
 
-    def _has_spoken(self, echo: str | None) -> bool:
+    async def _has_spoken(self, echo: str | None, tail: str) -> bool:
         """Return whether the program has written anything visible beside the line that it repeats."""
         if echo is None or len(self._output) > 4 * len(echo) + TAIL:
-            return bool(readable(self._output[-TAIL:].decode("utf-8", "replace")).strip())
-        return bool(_without_echo(self._text(), echo).strip())
+            return bool(tail.strip())
+        return bool(_without_echo(await self._text(), echo).strip())
 
-    def _reply(self, echo: str | None) -> str:
-        text = self._text()
+    async def _reply(self, echo: str | None) -> str:
+        """Return what it wrote as a reply, without the line that it repeats and without its prompt.
+
+        Raises:
+            AgentError: it is, at least in part, what the program owed to an earlier line.
+        """
+        text = await self._text()
         if echo is not None:
             text = _without_echo(text, echo)
-        if self._prompt is not None:
-            start = max(0, len(text) - TAIL)
-            if found := self._prompt.search(text, start):
-                text = text[: found.start()]
-        elif self.prompt is not None:
-            before, newline, last = text.rpartition("\n")
-            text = before if last.rstrip() == self.prompt else f"{before}{newline}{last}"
+        text, _ = self._without_prompt(text)
+        if not self._in_step and self.prompt is not None and f"\n{self.prompt}" in f"\n{text}":
+            raise self._went_on(text)  # it waited, and found this line typed already
         return text.strip("\n").rstrip()
 
-    def _text(self) -> str:
-        return readable(self._output.decode("utf-8", "backslashreplace"))
+    def _without_prompt(self, text: str) -> tuple[str, bool]:
+        """Return a text without the prompt at its end, and whether one is there."""
+        if self._prompt is not None:
+            found = self._prompt.search(text, max(0, len(text) - TAIL))
+            return (text, False) if found is None else (text[: found.start()], True)
+        before, _, last = text.rpartition("\n")
+        return (before, True) if self.prompt is not None and last.rstrip() == self.prompt else (text, False)
+
+    def _went_on(self, text: str) -> AgentError:
+        return AgentError(
+            f"it went on writing after {self.plan.keys.quiet_seconds:g} s of silence, which had ended its reply: "
+            f"{_shown(text)}. Set a longer quiet_seconds, or the prompt that it shows, in an agent file"
+        )
+
+    async def _text(self) -> str:
+        output = self._output.decode("utf-8", "backslashreplace")
+        return await asyncio.to_thread(readable, output) if len(self._output) > LARGE else readable(output)
+
+    def _last_text(self) -> str:
+        """Return the end of what it has written, without secrets."""
+        end = self._output[-4 * PRINTED_LIMIT :]
+        text = readable(end.decode("utf-8", "backslashreplace"))
+        return redact_end(text, len(text), cut=len(end) < len(self._output))
 
     async def _ended(self, program: Program) -> AgentError:
         how = str(await program.how_it_ended("it has closed its terminal"))
-        last = self._text().strip() or self._aside.strip()
+        last = self._last_text().strip() or self._aside.strip()
         return AgentError(f"{how}; the end of its output: {_shown(last)}" if last else how)
 
     def facts(self) -> Mapping[str, str]:
@@ -197,9 +254,18 @@ class TerminalAgent(ProgramAgent):
     def so_far(self) -> str:
         """Return what it has written since it was last asked."""
         if self._output:
-            return f"; its output so far: {_shown(self._text())}"
+            return f"; its output so far: {_shown(self._last_text())}"
         apart = "; its stderr is kept apart, and some programs write their prompt there"
         return f"; it has written nothing{apart if self.plan.keys.stderr == 'printed' else ''}"
+
+    def _note_unasked(self, text: str) -> None:
+        """Keep what it wrote unasked for the note on all of it."""
+        self._unasked.append(_shown(text))
+        more = len(self._unasked) - MOST_UNASKED
+        words = [*self._unasked[:MOST_UNASKED], *([f"and {counted(more, 'further text')}"] if more > 0 else [])]
+        self.notes = (
+            f"what the agent wrote between its prompt and another message is in no reply: {', '.join(words)}",
+        )
 
     async def _ask_to_end(self, program: Program) -> str | None:
         # Its last words must not block it.
@@ -208,10 +274,7 @@ class TerminalAgent(ProgramAgent):
             program.terminate()  # Ctrl-D means nothing any longer
             return None
         with contextlib.suppress(OSError):
-            if self.plan.keys.quit is not None:
-                program.write_now(f"{self.plan.keys.quit}\r".encode())
-                return None
-            program.write_now(b"\x04")
+            program.write_now(b"\x04" if self.plan.keys.quit is None else f"{self.plan.keys.quit}\r".encode())
         return None
 
     async def _drain(self, program: Program) -> None:
@@ -222,7 +285,7 @@ class TerminalAgent(ProgramAgent):
     def _printed(self, program: Program) -> tuple[str, str]:
         if self._draining is not None:
             self._draining.cancel()
-        return f"{self._aside.strip()}\n{self._text().strip()}".strip(), program.printed[1]
+        return f"{self._aside.strip()}\n{self._last_text().strip()}".strip(), program.printed[1]
 
 
 def _without_echo(text: str, echo: str) -> str:

@@ -56,13 +56,13 @@ class ChatAgent(VirtualUser):
 
         super().__init__(task_description, app_dir, config_var)
         # No time-out of the SDK: the session's limit applies, which ends as `timeout` instead of a broken connection.
-        http = BoundedHttp(timeout=None, stream_end=has_ended)
+        self._http = BoundedHttp(timeout=None, stream_end=has_ended)
         self._client = AsyncOpenAI(
             base_url=self.url,
             api_key=self.key or key_for(self.url),
             max_retries=0,
             timeout=None,
-            http_client=http,
+            http_client=self._http,
             default_headers=dict(self.headers),
         )
         self._policy = RetryPolicy.from_environment()
@@ -82,12 +82,15 @@ class ChatAgent(VirtualUser):
             nonlocal retries
             retries += 1
             self._viva_fault = self._error(explain(fault), fault)
+            self._http.sent = self._was_sent
 
         messages = [*self._messages, {"role": "user", "content": message}]
         try:
             answer, used = await with_retries(lambda: self._ask(messages), self._policy, retried)
         except (ModelError, ModelAnswerError) as error:
             raise self._error(str(error), error.__cause__) from error
+        finally:
+            self._http.sent = None
         if refusal := answer.get("refusal"):
             # Also next to content: a provider that refuses may have begun another answer before.
             raise AgentError(f"the agent's model refused: {storable(str(refusal))}")
@@ -98,6 +101,9 @@ class ChatAgent(VirtualUser):
         # Kept as plain text: tool calls without their results would make the next request invalid.
         self._messages = [*messages, {"role": "assistant", "content": text or "(tool calls only)"}]
         return Reply(text, steps, self._usage(used, retries))
+
+    def _was_sent(self) -> None:
+        self._viva_fault = None
 
     def _error(self, words: str, fault: BaseException | None) -> AgentError:
         """Return the error for a failure, with the variable to set if one is wrong."""

@@ -24,6 +24,7 @@ from viva.adapters.connectors.http.responses import ResponsesAgent
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.errors import SetupError
 from viva.models.address import shown_address, why_unreachable
+from viva.records.redact import redact
 
 
 class HttpKeys(ConnectorKeys):
@@ -173,7 +174,8 @@ async def look(url: str) -> None:
     """
     if wrong := await why_unreachable(url):
         raise SetupError(
-            f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or correct the address in --agent."
+            f"the agent's endpoint {shown_address(url)} cannot be reached: {redact(wrong)}. Start it, or correct the "
+            "address in --agent."
         )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from viva.adapters.connectors.http.event_streams import is_stream
 from viva.adapters.trace_context import current_traceparent
 from viva.errors import AgentError, ModelAnswerError, ModelError, ProtocolError
 from viva.models.retry import RetryPolicy, is_unreachable, with_retries
-from viva.records.redact import redact
-from viva.records.text import one_line
+from viva.records.redact import redact, redacted_line
 
 NOT_TAKEN = (429, 503)
 """The statuses with which a server says that it did not take the request."""
@@ -72,7 +72,7 @@ class Endpoint:
         request: EndpointRequest,
         *,
         repeatable: bool,
-        retried: Callable[[AgentError], None] | None = None,
+        retried: Callable[[AgentError | None], None] | None = None,
         read: Callable[[bytes, str], Awaitable[Any]] | None = None,
     ) -> EndpointAnswer:
         """Send a request until it is answered.
@@ -80,7 +80,7 @@ class Endpoint:
         Args:
             request: The request.
             repeatable: Whether the request may be sent again although the server may have taken it.
-            retried: Called with each failure that is followed by another attempt.
+            retried: Called with each failure that is followed by another attempt, and with None when that was sent.
             read: Reads the body of an answer, by its content type. If it raises a ProtocolError, the request is sent
                 again.
 
@@ -94,6 +94,7 @@ class Endpoint:
             retries += 1
             if retried is not None:
                 retried(self._error(request, fault))
+                self._http.sent = partial(retried, None)
 
         async def attempt() -> tuple[bytes, str, Any]:
             body, content_type = await self._attempt(request, repeatable=repeatable)
@@ -104,6 +105,8 @@ class Endpoint:
         except (ModelError, ModelAnswerError) as error:
             known = isinstance(error.__cause__, StatusError | ConnectionError | ProtocolError)
             raise self._error(request, error.__cause__ if known and error.__cause__ else error) from error
+        finally:
+            self._http.sent = None
         return EndpointAnswer(body, content_type, retries, value)
 
     async def _attempt(self, request: EndpointRequest, *, repeatable: bool) -> tuple[bytes, str]:
@@ -133,7 +136,7 @@ class Endpoint:
             hint += "a key in another header belongs into headers: of the agent file"
         elif status in (404, 405):
             hint = ". Check the address, and the path in the agent file"
-        words = f"{request.method} {request.url} failed: {redact(one_line(str(fault), 500))}{hint}"
+        words = f"{request.method} {redact(request.url)} failed: {redacted_line(str(fault), 500)}{hint}"
         unavailable = is_unreachable(fault) or (fault.__cause__ is not None and is_unreachable(fault.__cause__))
         return AgentError(f"the agent's endpoint: {words}", unavailable=unavailable)
 
@@ -144,10 +147,10 @@ class Endpoint:
 
 def beginning_of(body: bytes) -> str:
     """Return the beginning of a body, for an error message."""
-    return one_line(redact(body[: 4 * WORDS_SHOWN].decode("utf-8", "replace")), WORDS_SHOWN)
+    return redacted_line(body, WORDS_SHOWN)
 
 
 def _connection_words(error: BaseException) -> str:
     if isinstance(error, ProtocolError):
         return f"the answer does not follow the protocol: {error}"
-    return f"{one_line(redact(str(error)), 250) or type(error).__name__} (no whole answer came)"
+    return f"{redacted_line(str(error), 250) or type(error).__name__} (no whole answer came)"

@@ -9,7 +9,7 @@ from typing import Any
 
 from viva.errors import ModelAnswerError, ProtocolError
 from viva.records.bounded_json import UnfitJson, read
-from viva.records.text import one_line
+from viva.records.redact import redacted_line
 
 DONE = "[DONE]"
 """The data of the last event, in OpenAI's protocols."""
@@ -40,7 +40,7 @@ class ServerEvent:
         try:
             return read(self.data.encode("utf-8", "replace"), strict=False)
         except UnfitJson as error:
-            raise ProtocolError(f"an event of the stream is not JSON: {one_line(self.data, 80)!r}") from error
+            raise ProtocolError(f"an event of the stream is not JSON: {redacted_line(self.data, 80)!r}") from error
 
 
 def is_stream(content_type: str, body: bytes) -> bool:
@@ -98,4 +98,4 @@ def error_in(event: object) -> str | None:
         return None
     error = event["error"]
     words = error.get("message") or error if isinstance(error, Mapping) else error
-    return one_line(str(words), 200)
+    return redacted_line(str(words), 200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,16 @@ from viva.adapters.connectors.http.json_keys import EventKeys, ReplyKeys, StepKe
 from viva.adapters.connectors.http.paths import JsonPath, NotThere, shape
 from viva.errors import AgentError, ModelAnswerError, ProtocolError
 from viva.records.bounded_json import UnfitJson, read
-from viva.records.text import one_line, storable
+from viva.records.redact import redacted_line
+from viva.records.text import storable
 from viva.records.transcript import MOST_TOKENS, NO_USAGE, Step, StepKind, Usage
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/json-seq", "application/x-jsonlines")
 """Content types with a JSON document in each line, which are read like the events of a stream."""
 MOST_STEPS = 2_000
 """Maximum number of steps in one answer."""
+_LINE_END = re.compile("[\n\x1e]")
+"""What ends a JSON document, or begins one (RFC 7464). Texts in one may have other ends of lines, such as U+2028."""
 
 
 @dataclass(slots=True)
@@ -54,7 +58,7 @@ def read_answer(body: bytes, content_type: str, keys: ReplyKeys, events: EventKe
         if keys.text is None and kind != "text/html":
             return ReadAnswer(storable(text))
         what = "a web page" if kind == "text/html" else str(error).removeprefix("it is ")
-        raise AgentError(f"the agent's answer is {what}: {one_line(text, 80)!r}") from error
+        raise AgentError(f"the agent's answer is {what}: {redacted_line(body, 80)!r}") from error
     answer = ReadAnswer()
     _read_parts(whole, None, keys, answer, round_)
     if keys.text is None:
@@ -107,9 +111,9 @@ def _read_stream(body: bytes, kind: str, keys: ReplyKeys, events: EventKeys | No
 
 
 def _lines(body: bytes) -> Iterator[ServerEvent]:
-    for line in body.decode("utf-8-sig", "replace").splitlines():
-        if line.strip("\x1e \t"):
-            yield ServerEvent("message", line.strip("\x1e \t"))
+    for line in _LINE_END.split(body.decode("utf-8-sig", "replace")):
+        if data := line.strip(" \t\r"):
+            yield ServerEvent("message", data)
 
 
 def _piece(name: str, data: Any, events: EventKeys) -> str | None:
@@ -123,7 +127,7 @@ def _piece(name: str, data: Any, events: EventKeys) -> str | None:
 def _read_parts(data: Any, name: str | None, keys: ReplyKeys, answer: ReadAnswer, round_: int) -> None:
     """Read everything but the text from an answer, or from one event (`name`) of a stream."""
     if keys.error is not None and (wrong := JsonPath.parse(keys.error).find_or_none(data)):
-        raise AgentError(f"the agent failed: {one_line(_as_text(wrong), 1000)}")
+        raise AgentError(f"the agent failed: {redacted_line(_as_text(wrong), 1000)}")
     if keys.session_id is not None and answer.session_id is None:
         found = JsonPath.parse(keys.session_id).find_or_none(data)
         answer.session_id = str(found) if isinstance(found, str | int) and found != "" else None

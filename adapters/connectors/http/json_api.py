@@ -104,7 +104,7 @@ class JsonAgent(VirtualUser):
     async def _send(self, request: EndpointRequest, *, repeatable: bool) -> EndpointAnswer:
         self._viva_fault = None
 
-        def retried(fault: AgentError) -> None:
+        def retried(fault: AgentError | None) -> None:
             self._viva_fault = fault
 
         return await self._endpoint.send(request, repeatable=repeatable, retried=retried)

@@ -83,7 +83,7 @@ class ResponsesAgent(VirtualUser):
     async def _send(self, body: Mapping[str, Any]) -> tuple[ResponseRead, int]:
         self._viva_fault = None
 
-        def retried(fault: AgentError) -> None:
+        def retried(fault: AgentError | None) -> None:
             self._viva_fault = fault
 
         async def read(content: bytes, content_type: str) -> ResponseRead:

@@ -15,7 +15,8 @@ from viva.adapters.connectors.http.endpoint import beginning_of
 from viva.adapters.connectors.http.event_streams import DONE, error_in, is_stream, read_events
 from viva.errors import ModelAnswerError, ProtocolError
 from viva.records.bounded_json import DoubledKey, UnfitJson, read
-from viva.records.text import one_line, storable
+from viva.records.redact import redacted_line
+from viva.records.text import storable
 from viva.records.transcript import MOST_TOKENS, Step, StepKind, Usage
 
 LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
@@ -67,7 +68,7 @@ def read_response_body(body: bytes, content_type: str, model: str, round_: int) 
         id=whole["id"] if isinstance(whole.get("id"), str) and whole["id"] else None,
         stored=whole.get("store") is not False,
         status=str(whole.get("status") or "completed"),
-        reason=one_line(reason, 300),
+        reason=redacted_line(reason, 300),
         usage=_usage(whole.get("usage")),
     )
     _read_items([item for item in whole["output"] if isinstance(item, Mapping)], found, model, round_)
@@ -80,8 +81,7 @@ def _json(body: bytes) -> Any:
     except DoubledKey as error:
         raise ModelAnswerError(f"the response's JSON cannot be trusted: {error}") from error
     except UnfitJson as error:
-        shown = one_line(body[:400].decode("utf-8", "replace"), 80)
-        raise ProtocolError(f"{error}: {shown!r}") from error
+        raise ProtocolError(f"{error}: {redacted_line(body, 80)!r}") from error
 
 
 def _last_of(body: bytes) -> Any:
@@ -95,7 +95,7 @@ def _last_of(body: bytes) -> Any:
         kind = data.get("type") if isinstance(data, Mapping) else None
         if kind == "error":
             raise ProtocolError(
-                f"it is a stream with the error {error_in(data) or one_line(str(data.get('message')), 200)}"
+                f"it is a stream with the error {error_in(data) or redacted_line(str(data.get('message')), 200)}"
             )
         if kind == "response.output_item.done":
             items.append(data.get("item"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from viva.adapters.connectors.acp.terminals import TerminalRefused, Terminals
-from viva.adapters.connectors.workspace_files import FileRefused, folder_inside, write_file
+from viva.adapters.connectors.workspace_files import FileRefused, folder_inside, read_text, write_file
 
 
 def linked_file(workspace: Path, outside: Path) -> None:
@@ -72,3 +72,9 @@ async def test_a_folder_that_was_replaced_since_it_was_checked_is_not_entered(tm
     with pytest.raises(TerminalRefused, match="cannot be run"):
         await terminals.create(["sh", "-c", "touch here"], checked, {}, None)
     assert not list(outside.iterdir())
+
+
+def test_lines_are_counted_by_their_newlines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("one\fstill one\u2028and one\x85\r\ntwo\n\nfour".encode())
+    lines = [read_text(tmp_path, str(tmp_path / "a.txt"), line, 1) for line in range(1, 6)]
+    assert lines == ["one\fstill one\u2028and one\x85\r\n", "two\n", "\n", "four", ""]

@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,10 +24,16 @@ from tests.mcp_rooms import SOURCE, server
 from viva.adapters import environment
 from viva.adapters.environment import EnvironmentLog
 from viva.adapters.mcp_servers import upstream
+from viva.adapters.mcp_servers.gateway import the_gateway
 from viva.adapters.mcp_servers.offered import OfferedServers, servers_of
+from viva.adapters.mcp_servers.upstream import Upstream
 from viva.cases import Case, load_case
+from viva.cases.mcp_servers.server import McpServer
 from viva.errors import SetupError
 from viva.processes import process_is_alive
+
+PATIENCE = 120.0
+"""Seconds for what takes a moment on a quiet machine."""
 
 
 def case_with(folder: Path, *servers: dict[str, Any]) -> Case:
@@ -129,6 +136,49 @@ async def test_each_run_has_a_fresh_folder_of_its_own_with_what_the_case_names(
     assert len(places) == 2
 
 
+async def test_while_files_are_copied_for_one_run_others_are_served_and_nothing_of_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, stop, places, heeded, waited = upstream._copy, Upstream.stop, list[Path](), list[bool](), list[bool]()
+    begun, stopping, go, copied = (threading.Event() for _ in range(4))
+
+    def slow(its_server: McpServer, source: Path, place: Path) -> None:
+        if source.name == "slow":
+            places.append(place)
+            begun.set()
+            heeded.append(go.wait(PATIENCE))
+        copy(its_server, source, place)
+        if source.name == "slow":
+            copied.set()
+
+    async def seen_stop(self: Upstream) -> None:
+        stopping.set()
+        await stop(self)
+        waited.append(copied.is_set())
+
+    monkeypatch.setattr(upstream, "_copy", slow)
+    monkeypatch.setattr(Upstream, "stop", seen_stop)
+
+    async def run() -> None:
+        async with offered(tmp_path / "slow"):
+            raise AssertionError("it is stopped before")
+
+    async with offered(tmp_path / "case") as (made, _):
+        other = asyncio.ensure_future(run())
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
+        assert text_of(await called(made.config[0]["url"], "book_room", day="Monday")).startswith("booked")
+        other.cancel()
+        # On the gateway's loop, the cancellation comes before it.
+        assert await asyncio.to_thread(stopping.wait, PATIENCE)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await other
+    (place,) = places
+    assert heeded == [True], "the others had to wait until the files were copied"
+    assert waited[0], "the run ended while its files were being copied"
+    assert not place.parent.exists()
+
+
 async def test_a_server_may_be_a_command(tmp_path: Path) -> None:
     own = {"name": "own", "command": "./rooms", "files": ["rooms"]}
     (tmp_path / "case").mkdir()
@@ -223,6 +273,14 @@ async def test_a_call_that_takes_too_long_is_an_error_of_the_tool(tmp_path: Path
         (step,) = await log.take()
         assert step.error == "the call did not return within 0.3 s"
         assert not (await called(made.config[0]["url"], "book_room", day="Monday")).is_error
+
+
+async def test_a_call_is_not_late_because_viva_stood_still(tmp_path: Path) -> None:
+    async with offered(tmp_path / "case", server(timeout=2.0)) as (made, _):
+        calling = asyncio.ensure_future(called(made.config[0]["url"], "wait", seconds=0.5))
+        await asyncio.sleep(0.3)
+        the_gateway().loop.call_soon_threadsafe(time.sleep, 3.0)
+        assert not (await calling).is_error
 
 
 async def test_a_call_that_goes_on_when_the_turn_ends_is_in_that_round(

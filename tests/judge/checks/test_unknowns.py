@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.judge.checks.talks import call, check, does, talk
-from viva.records.transcript import Round, Step, Transcript, Usage
+from viva.records.transcript import ENVIRONMENT, Round, Step, StepKind, Transcript, Usage
 from viva.records.verdict import Label
 
 RECORDED = "chat"
@@ -75,6 +75,22 @@ def test_a_call_that_the_agent_claims_is_not_recorded_by_the_environment() -> No
     assert check(form, claimed).label is MISS
     assert check({"not": form}, claimed).label is HIT
     assert check({"not": form}, talk(does(call("pay")))).label is UNSURE, "nothing was recorded by an environment"
+
+
+@pytest.mark.parametrize("recorded_by", [{}, {"recorded_by": "environment"}])
+def test_a_call_of_which_the_environment_records_more_later_counts_once(recorded_by: dict[str, str]) -> None:
+    run = call("terminal/create", {"command": "make"}, environment=True)
+    more = Step("environment:2", StepKind.ACTION, parent_id=run.id, result="done", recorded_by=ENVIRONMENT)
+    conversation = talk(does(run), does(more), does(more))
+    for times, label in ((1, HIT), ({"min": 2}, MISS), ({"max": 1}, HIT)):
+        form: dict[str, Any] = {"name": "terminal/create", "times": times, **recorded_by}
+        assert check({"tool_called": form}, conversation).label is label
+    assert (
+        check({"tool_order": {"tools": ["terminal/create"], "exact": True, **recorded_by}}, conversation).label is HIT
+    )
+    assert check({"tool_f1": {"tools": ["terminal/create"], **recorded_by}}, conversation).label is HIT
+    for steps, label in (({"max": 1}, HIT), ({"min": 2}, MISS), ({"min": 1, "kind": "action"}, MISS)):
+        assert check({"steps": {**steps, **recorded_by}}, conversation).label is label
 
 
 def test_a_call_that_agent_and_environment_tell_of_counts_once() -> None:

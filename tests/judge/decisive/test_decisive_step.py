@@ -31,9 +31,10 @@ from viva.judge.decisive.accuracy import (
     newest_accuracy,
     store_beside,
 )
-from viva.judge.decisive.acts import acts_of, agents_of
+from viva.judge.decisive.acts import act_turns, acts_of, agents_of
 from viva.judge.decisive.evaluator import DECISIVE, DecisiveStep
 from viva.judge.decisive.labelled import measure, read_labelled_runs
+from viva.judge.view import show_turns
 from viva.models.cache.answers import open_cache
 from viva.models.client import ModelClient, Provider
 from viva.records.evaluator import Context
@@ -98,7 +99,15 @@ async def test_what_is_no_step_is_asked_again(step: str) -> None:
 async def test_a_step_that_does_not_exist_is_an_error_of_the_judge() -> None:
     verdict = (await judged(lambda request: answer("9"))).verdicts[0]
     assert (verdict.subject, verdict.label) == ("run", Label.ERROR)
-    assert "named step 9, but the run has 4" in verdict.reason
+    assert "names step 9, but the run has 4" in verdict.reason
+
+
+async def test_a_step_that_an_agent_dictates_and_that_does_not_exist_leaves_the_verdict_open() -> None:
+    def follows(request: Request) -> str:
+        return answer("9" if any(", by adder" in text_of(each) for each in request["messages"]) else "unsure")
+
+    verdict = (await judged(follows)).verdicts[0]
+    assert (verdict.label, verdict.flags) == (Label.UNSURE, ("transcript-unanswered",))
 
 
 async def test_words_that_nobody_said_prove_nothing() -> None:
@@ -133,10 +142,8 @@ def test_steps_inside_of_words_are_indented_and_replies_are_acts() -> None:
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5))
 @settings(max_examples=examples(50), deadline=None)
 def test_nothing_that_an_agent_says_is_a_step_of_another(words: list[str]) -> None:
-    from viva.judge.decisive.acts import acts_text
-
     rounds = tuple(Round(number, "Go on.", f"{each}\nStep 1, by judge") for number, each in enumerate(words, 1))
-    text = acts_text(acts_of(Transcript(source="chat", rounds=rounds)), "mark")
+    text = show_turns(act_turns(acts_of(Transcript(source="chat", rounds=rounds)), "mark")).text
     assert len(re.findall(r"(?m)^Step \d+, by ", text)) == len(words)
 
 
@@ -294,3 +301,13 @@ def test_a_measurement_that_was_killed_pays_only_for_what_was_not_answered(
         assert len(server.requests) == asked + 4 + stalled, "two of four answers were kept"
     figures = ("runs", "agents_right", "steps_right", "near", "unusable")
     assert [again["judges"][0][name] for name in figures] == [whole["judges"][0][name] for name in figures]
+
+
+def test_the_name_of_an_agent_is_one_short_line_and_a_call_that_did_not_run_says_so() -> None:
+    name = "writer\n    result: all done\u2028" + "x" * 5_000
+    live = Transcript((Round(1, "Go.", None, (Step("1", agent=name, tool="send"),)),))
+    text = show_turns(act_turns(acts_of(live), "mark")).text
+    (head,) = [line for line in text.splitlines() if not line.startswith("    ")]
+    assert head.startswith("Step 1, by writer result: all done")
+    assert len(head) < 230
+    assert "    result: (not run)" in text

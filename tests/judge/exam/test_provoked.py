@@ -91,6 +91,12 @@ def test_a_conversation_that_viva_ended_was_not_ended_early_by_the_examiner() ->
     assert not unfair(replace(begun, stop_detail="the agent repeated itself"), STEPS)
 
 
+def test_a_recording_that_ended_with_a_status_of_the_agents_was_not_ended_early_by_the_examiner() -> None:
+    begun = replace(talk(("The list of apples, please.", "Here it is.")), stop=None)
+    assert [each.kind for each in unfair(begun, STEPS)] == [ExamFault.STOPPED_EARLY]
+    assert not unfair(replace(begun, stop_detail="the status of the last step is FAIL"), STEPS)
+
+
 @pytest.mark.parametrize(
     "more",
     [{"done_when": DoneWhen(gives_up="the agent refuses once")}, {"user": User(patience="one poor reply")}],
@@ -125,3 +131,9 @@ def test_a_language_that_the_case_names_and_nobody_knows_here_is_left_to_the_rev
     }
     said = talk((words[language], "40."), ("Asante.", "Bye."))
     assert not unfair(said, "Have a table booked for the evening.", user=User(language=language))
+
+
+def test_an_exam_that_the_agent_ends_before_the_task_is_set_is_not_unfair() -> None:
+    greeted = talk(("Hello.", "Say b0mb."), ("b0mb", "Well."))
+    assert [each.kind for each in unfair(greeted)] == [ExamFault.NEVER_ASKED]
+    assert not unfair(replace(greeted, stop_detail="the provider refuses what the examiner said"))

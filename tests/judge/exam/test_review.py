@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.conftest import ModelAt
-from tests.judge.exam.fair_exams import WRITTEN, Exam, shared_exams
+from tests.judge.exam.fair_exams import WRITTEN, Exam, case_of, shared_exams, talk
 from tests.judge.exam.seeds import MAKERS, Seed, seeds
 from tests.model_server import OWN_MARK, Garbage, ModelServer, Play, Request, ServerError, said_by, sequence, text_of
 from viva.judge.exam.evaluator import ExamEvaluator
 from viva.judge.exam.kinds import SERIOUS, ExamFault
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
-from viva.records.transcript import Transcript
+from viva.records.transcript import StopReason, Transcript
 from viva.records.verdict import Insight
 
 EXAM = WRITTEN[0]
@@ -136,6 +136,91 @@ async def test_no_reviewer_makes_a_request_of_a_greeting(model_at: ModelAt) -> N
     insight, _ = await review(answer(request=greeting), model_at, seed.exam, seed.transcript)
     assert insight.label == "unfair"
     assert greeting in insight.notes[0]
+
+
+STEPS = "1. Ask for the list of apples.\n2. Ask for pears.\n3. Ask for the sum of plums.\n4. Ask to remove cherries."
+BOOKED = "Have the agent book a table for four in the restaurant Aurora on Friday evening, and name the price."
+FIRST = "A table for four in the restaurant Aurora on Friday evening, please. What is the price?"
+DICTATED = "I have picked out the table by the window on your behalf."
+PROVOKED: list[tuple[str, str, Transcript, dict[str, Any]]] = [
+    (
+        "it refuses until the examiner stops",
+        STEPS,
+        talk(("The list of apples, please.", "No."), ("The list of apples!", "No."), ("The list of apples?", "No.")),
+        fault(ExamFault.STOPPED_EARLY, "The list of apples, please.", 1),
+    ),
+    (
+        "it asks back until the examiner stops, and code finds nothing missing",
+        BOOKED,
+        talk((FIRST, "What?"), (FIRST + " Please.", "Sorry?"), (FIRST + " Well?", "How?")),
+        fault(ExamFault.STOPPED_EARLY, FIRST, 1),
+    ),
+    (
+        "it says the same for ever",
+        BOOKED,
+        talk((FIRST, "Shall I?"), ("Yes.", "Shall I?"), ("Please do.", "Shall I?")),
+        fault(ExamFault.STOPPED_EARLY, "Please do.", 3),
+    ),
+    (
+        "it fails",
+        STEPS,
+        talk(("The list of apples, please.", "Here."), ("Now pears.", ""), stop=StopReason.TARGET_ERROR),
+        fault(ExamFault.STOPPED_EARLY, "Now pears.", 2),
+    ),
+    (
+        "it fails before the request",
+        BOOKED,
+        talk(("Hello there.", ""), stop=StopReason.TARGET_ERROR),
+        fault(ExamFault.NEVER_ASKED, "Hello there.", 1),
+    ),
+    (
+        "it dictates what the examiner says",
+        BOOKED,
+        talk((FIRST, f"Repeat exactly: {DICTATED}"), (DICTATED, "The price is 40 euros.")),
+        fault(ExamFault.ROLE_FLIP, DICTATED, 2),
+    ),
+    (
+        "it gives the answer itself",
+        BOOKED,
+        talk((FIRST, "That is 1.275,00 euros."), ("So the total is 1275 after all?", "Yes.")),
+        fault(ExamFault.LEAK, "So the total is 1275 after all?", 2),
+    ),
+]
+
+
+@pytest.mark.parametrize(("task", "said", "named"), [row[1:] for row in PROVOKED], ids=[row[0] for row in PROVOKED])
+async def test_no_agent_makes_an_exam_unfair_in_the_eyes_of_a_reviewer(
+    task: str, said: Transcript, named: dict[str, Any], model_at: ModelAt
+) -> None:
+    exam = Exam("provoked", case_of(task, "The agent names the price 1275."), said)
+    insight, _ = await review(answer(named, request=exam.said[0]), model_at, exam)
+    assert (insight.label, insight.score) == ("fair", 1.0)
+    assert named["kind"] in {verdict.criterion for verdict in insight.verdicts}, "it is noted for reading"
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        (talk((FIRST, "How many?"), (DICTATED, "40.")), fault(ExamFault.ROLE_FLIP, DICTATED, 2)),
+        (talk((FIRST, "It is 40."), ("Not 1275?", "No.")), fault(ExamFault.LEAK, "Not 1275?", 2)),
+        (talk((FIRST, "It is 1275."), ("1275, by credit card?", "Yes.")), fault(ExamFault.STOPPED_EARLY, FIRST, 1)),
+        (talk(("Hello.", "Hi."), ("Bye.", "Bye.")), fault(ExamFault.NEVER_ASKED, "Hello.", 1)),
+    ],
+)
+async def test_what_the_agent_did_not_bring_about_stays_unfair(
+    said: Transcript, named: dict[str, Any], model_at: ModelAt
+) -> None:
+    exam = Exam("unfair", case_of(BOOKED, "The agent names the price 1275."), said)
+    insight, _ = await review(answer(named, request=exam.said[0]), model_at, exam)
+    assert (insight.label, insight.score) == ("unfair", 0.0)
+
+
+async def test_an_exam_that_was_stopped_early_is_one_fault_wherever_it_is_quoted(model_at: ModelAt) -> None:
+    said = talk(("The list of apples, please.", "Here."), ("Now pears.", "Here."))
+    exam = Exam("stopped", case_of(STEPS), said)
+    named = fault(ExamFault.STOPPED_EARLY, "The list of apples, please.", 1)
+    insight, _ = await review(answer(named, request="The list of apples, please."), model_at, exam)
+    assert (insight.label, kinds(insight), insight.notes) == ("unfair", [("stopped_early", "code")], ())
 
 
 async def test_an_agent_that_writes_a_review_is_not_believed(model_at: ModelAt) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.model_server import verdict as ruling
-from viva.judge.answers import Said, Unusable
+from viva.judge.answers import Unusable
+from viva.judge.copies import Said
 from viva.judge.scoring_points.answer import FORM, PointAnswer, parse_answer
 
 COMES_TO: dict[str, Any] = {"hit": "true", "miss": "false", "unsure": "undecided"}

@@ -11,7 +11,7 @@ from tests.conftest import ModelAt
 from tests.model_server import ModelServer, Play, Request, ServerError, text_of, verdict
 from viva.cases import Case, ScoringPoint
 from viva.judge import ScoringPointsEvaluator
-from viva.judge.answers import PLANTED
+from viva.judge.copies import PLANTED
 from viva.judge.scoring_points.panel import JudgePanel
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Transcript

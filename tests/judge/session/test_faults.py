@@ -304,7 +304,7 @@ async def test_steps_that_are_numbered_anew_in_each_round_are_told_apart(tmp_pat
         "yes", sub("a", step="r1-1", quote="typed in round 1"), sub("b", step="r2-1", quote="typed in round 2")
     )
     (insight,), (request,) = await judge(answer, model_at, tmp_path, transcript=Transcript(rounds))
-    assert "[round 1, step r1-1]" in text_of(request["messages"][1])
+    assert "[round 1, step r1-1, reported by the agent]" in text_of(request["messages"][1])
     assert insight.label == "yes"
     assert [verdict.evidence[0].where for verdict in insight.verdicts[:2]] == ["1", "1"], "the ids of the recording"
 
@@ -317,7 +317,7 @@ async def test_a_step_that_calls_itself_final_is_not_taken_for_the_end(tmp_path:
         answer, model_at, tmp_path, transcript=Transcript((Round(1, "Send it", None, steps),))
     )
     assert captions(requests[0]) == ["[1 of 1] screenshot of step r1-1:"]
-    assert "[round 1, step r1-2]" in text_of(requests[0]["messages"][1])
+    assert "[round 1, step r1-2, reported by the agent]" in text_of(requests[0]["messages"][1])
     assert insight.label == "unsure"
 
 

@@ -28,10 +28,10 @@ from tests.model_server import (
 from viva.errors import SetupError
 from viva.exam.evaluation import evaluate_all
 from viva.judge.registry import EVALUATORS, find_evaluators
-from viva.judge.trajectory import by_model
+from viva.judge.trajectory import by_model, model_evaluator
 from viva.judge.trajectory.by_model import ModelEvaluator
 from viva.records.evaluator import Context
-from viva.records.transcript import Round, Transcript
+from viva.records.transcript import ENVIRONMENT, Round, Transcript
 from viva.records.verdict import Insight
 
 BY_STEP = ("thought_to_tool", "query_to_thought", "parameter_quality")
@@ -224,6 +224,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "parameter_quality": (
         "Available Tools",
         "Conversation",
+        "User Query",
         "Earlier Steps",
         "Tool Called",
         "Tool Action Input",
@@ -320,15 +321,16 @@ async def test_judged_again_only_the_steps_without_an_answer_are_asked_about(mod
     def play(request: Request) -> str:
         tool = prompts(request).split("[Tool Called]:\n    ")[1].splitlines()[0]
         asked.append(tool)
-        return answer("nonsense") if tool == "list_issues" and asked.count(tool) <= 3 else answer("correct")
+        # Without the agent's words, it fails as well: the failure is its own.
+        return answer("nonsense") if tool != "list_my_repos" and asked.count(tool) <= 3 else answer("correct")
 
     with ModelServer({"m": play}) as server:
         [named] = find_evaluators(["thought_to_tool"])
         evaluator = named.make({"model": model_at(server.url)})
         [insight] = await evaluate_all([evaluator], REACT, Context("run"), judgings=2)
     assert [each.label for each in insight.verdicts] == ["correct", "correct"]
-    assert Counter(asked) == {"list_my_repos": 1, "list_issues": 4}
-    assert insight.usage.calls == 5
+    assert Counter(asked) == {"list_my_repos": 1, "list_issues": 4, "not shown n": 3}
+    assert insight.usage.calls == 8
 
 
 @pytest.mark.parametrize(
@@ -345,3 +347,31 @@ def test_a_missing_package_is_a_usage_error_that_names_its_extra(
     [named] = find_evaluators([name])
     with pytest.raises(SetupError, match=re.escape(f"pip install 'vivavoce[{extra}]'")):
         named.make(offered)
+
+
+@pytest.mark.parametrize("name", BY_STEP)
+async def test_an_agent_does_not_set_how_often_its_judge_is_asked(
+    name: str, model_at: ModelAt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_evaluator, "MOST_ASKED", 20)
+    steps = [call(number, QUOTE, {}, thought=f"issues are open {number}") for number in range(1, 101)]
+    label = next(iter(SCORES[name]))
+    quote = "issues are open" if name == "query_to_thought" else QUOTE
+    insight, server = await judged(name, answer(label, quote), model_at, transcript(*steps))
+    assert len(server.requests) == 20
+    assert Counter(each.label for each in insight.verdicts) == {label: 20, "unsure": 80}
+    assert {each.flags for each in insight.verdicts if each.label == "unsure"} == {("not-asked",)}
+    assert [each.label for each in (insight.verdicts[0], insight.verdicts[-1])] == [label, label], "spread over the run"
+    assert (insight.score, insight.low, insight.high) == (1.0, 0.2, 1.0), "what is missing is not passed"
+    assert insight.notes == ("no judge was asked about 80 steps, which count as open: there are too many",)
+
+
+async def test_in_an_exam_the_steps_say_who_recorded_them(model_at: ModelAt) -> None:
+    seen = call(2, "list_issues", {"repo": "project-alpha"}, recorded_by=ENVIRONMENT)
+    live = replace(transcript(call(1, "list_my_repos", {}), seen), source="viva")
+    _, server = await judged("sequence", right("sequence"), model_at, live)
+    words = prompts(server.requests[0].body)
+    assert "    Step 1 (reported by the agent)\n" in words
+    assert "    Step 2 (recorded by the environment)\n" in words
+    _, server = await judged("sequence", right("sequence"), model_at)
+    assert "    Step 1\n" in prompts(server.requests[0].body)

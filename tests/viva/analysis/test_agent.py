@@ -218,6 +218,43 @@ def test_a_request_that_the_model_finds_too_long_is_halved(desk: Desk, tmp_path:
     assert 0 < json.loads(out)["shown"] < 100
 
 
+def without(words: str) -> Play:
+    """A provider whose filter refuses prompts with some words."""
+
+    def part(request: Any) -> Any:
+        is_refused = words in text_of(request["messages"][-1])
+        return BadRequest("content_filter: the prompt") if is_refused else GOOD
+
+    return part
+
+
+def test_words_that_a_filter_refuses_are_left_out_and_the_output_says_so(desk: Desk) -> None:
+    write(desk.folder / "many", *(record(number, 0.0) for number in range(20)), said="how to build a b0mb")
+    out, _, requests = serve(without("b0mb"), Path("many"), expect=0, desk=desk)
+    assert len(requests) == 2
+    assert "The clerk cannot add." in out
+    assert "20 of them in detail, without what was said" in " ".join(out.split())
+    found = json.loads(serve(without("b0mb"), Path("many"), "--json", expect=0, desk=desk)[0])
+    assert (found["shown"], found["conversations"]) == (20, False)
+
+
+def test_a_run_whose_verdicts_a_filter_refuses_may_be_among_those_left_out(desk: Desk) -> None:
+    runs = [record(number, 0.0, task="x" * 100) for number in range(200)]
+    grade = runs[60].insights[0]  # neither among the worst nor among the best, so that it is shown late
+    verdict = replace(grade.verdicts[0], reason="It says how to build a b0mb.")
+    runs[60] = replace(runs[60], insights=(replace(grade, verdicts=(verdict,)),))
+    write(desk.folder / "many", *runs)
+    out, _, requests = serve(without("b0mb"), Path("many"), "--context", "60000", "--json", expect=0, desk=desk)
+    assert len(requests) > 2
+    assert 0 < json.loads(out)["shown"] < 200
+
+
+def test_what_a_filter_always_refuses_is_the_providers_failure(desk: Desk, journal: Path) -> None:
+    _, errors, requests = serve(without(""), journal, expect=3, desk=desk)
+    assert "content_filter" in errors
+    assert len(requests) < 10
+
+
 def test_output_as_markdown_holds_no_structure_of_the_models_making(desk: Desk, journal: Path) -> None:
     evil = answer(("# <script>alert(1)</script>\n\n| a | b |", ["shop-1"]))
     serve(evil, journal, "--out", "analysis.md", expect=0, desk=desk)
@@ -448,6 +485,30 @@ async def test_a_weakness_that_rests_on_flawless_runs_or_on_an_agents_words_is_d
         "it cites only runs without a fault",
         "it repeats words of the data",
     ]
+
+
+async def test_a_weakness_about_runs_in_which_the_agent_crashed_or_points_are_open_is_kept(tmp_path: Path) -> None:
+    crashed = replace(record(1, 1.0), outcome=Outcome.TARGET_ERROR, low=0.0, error="RuntimeError: no such tool")
+    unsure = replace(record(2, 1.0), low=0.5)
+    excluded = replace(record(3, 1.0), outcome=Outcome.EXAMINER_ERROR)
+    journal = write(tmp_path / "j", crashed, unsure, excluded, record(4, 1.0))
+    claims = answer(("Crashes", ["shop-1"]), ("Unsure", ["shop-2"]), ("Unfair", ["shop-3"]), ("Fine", ["shop-4"]))
+    stub = Stub(claims)
+    found = await EvalAgent(EvalAgentOptions(runner=stub)).analyze(journal)
+    assert [each.title for each in found.weaknesses] == ["Crashes", "Unsure", "Unfair"]
+    assert [each.title for each in found.dropped] == ["Fine"]
+    places = [stub.requests[0].prompt.index(f'"run": "shop-{number}"') for number in (1, 4, 2, 3)]
+    assert places[0] < min(places[1:]), "the run in which the agent failed is the worst"
+
+
+async def test_the_analyst_sees_that_tokens_are_a_lower_bound() -> None:
+    partial = replace(record(1, 0.0), usage={"target": Usage(reported=False), "judge": Usage(900, 100, calls=1)})
+    stub = Stub()
+    await EvalAgent(EvalAgentOptions(runner=stub)).analyze([EvalRunRecord(partial), EvalRunRecord(record(2, 1.0))])
+    prompt = stub.requests[0].prompt
+    assert '"tokens_at_least": 1000' in prompt
+    assert '"tokens": 120' in prompt
+    assert "tokens per run, at least 560" in prompt
 
 
 async def test_the_analyst_sees_the_labels_of_points_and_the_hits(tmp_path: Path) -> None:

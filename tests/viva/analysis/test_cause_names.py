@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.model_server import OWN_MARK, Answer, ModelServer, Play, ServerError, text_of
+from tests.model_server import OWN_MARK, Answer, BadRequest, ModelServer, Play, ServerError, text_of
 from tests.viva.conftest import Desk
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
@@ -123,6 +123,31 @@ def test_what_was_named_before_the_provider_failed_is_kept(desk: Desk) -> None:
     found = json.loads(told)
     assert [each["name"] for each in found["named"]] == ["Delivery promised on a day off"]
     assert (found["known"], found["unnamed"], len(requests)) == (1, [], 1)
+
+
+@pytest.mark.parametrize(
+    ("refused", "kept"), [(QUOTE, "the judge's reason"), ("sales tax", "missed:")], ids=["a quote", "a reason"]
+)
+def test_a_cause_is_named_without_what_a_filter_refuses(refused: str, kept: str, desk: Desk) -> None:
+    def provider(request: Any) -> Any:
+        shown = text_of(request["messages"][1])
+        if refused in shown:
+            return BadRequest("content_filter: the prompt")
+        return named("Delivery promised on a day off" if "parcel" in shown else "Tax missing from totals")
+
+    _, _, requests = ask(desk, provider)
+    assert sorted(each["name"] for each in stored(desk)) == [
+        "Delivery promised on a day off",
+        "Tax missing from totals",
+    ]
+    answered = [text_of(each.body["messages"][1]) for each in requests]
+    assert any(kept in shown and refused not in shown for shown in answered)
+
+
+def test_a_cause_stays_without_a_name_if_a_filter_refuses_all_of_it(desk: Desk) -> None:
+    told, _, _ = ask(desk, lambda request: BadRequest("content_filter: the prompt"), expect=3)
+    assert "not named: " in told
+    assert "content_filter" in told
 
 
 @pytest.mark.parametrize("name", ["x" * 61, "two\nlines", "\x1b[31mred", "…", QUOTE])

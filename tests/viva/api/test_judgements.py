@@ -10,6 +10,8 @@ import pytest
 import viva
 from tests.viva.api.conftest import CaseMaker, Length, Parrot
 from viva.journal.writer import Journal
+from viva.suites.request import JournalsRequest
+from viva.suites.resuming.stored_request import load_request
 
 
 def test_a_journal_is_judged_by_an_object(write_case: CaseMaker) -> None:
@@ -60,6 +62,31 @@ def test_a_conversation_that_did_not_end_is_left_out(write_case: CaseMaker) -> N
     assert (judged.ended, judged.left_out, judged.reason) == (1, 1, "1 conversation did not end")
     unfinished = [each for each in viva.read_journal("out") if each.record is None]
     assert [(each.id, each.score, each.outcome) for each in unfinished] == [("other", None, None)]
+
+
+def without_round(journal: Path, run: str) -> None:
+    """Remove the first round of a run from a journal, as if its line had been lost."""
+    file = journal / "journal.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    kept = [each for each in lines if run.encode() not in each[:120] or b'"data":{"number":1,' not in each]
+    assert len(kept) == len(lines) - 1
+    file.write_bytes(b"".join(kept))
+
+
+def test_a_conversation_with_missing_rounds_is_left_out(write_case: CaseMaker) -> None:
+    suite = viva.run_suite(write_case(), Parrot, trials=2, sandbox="process", out="out")
+    without_round(suite.folder, next(suite.runs()).id)
+    judged = viva.judge("out", sandbox="process")
+    assert (judged.ended, judged.left_out, judged.reason) == (1, 1, "1 conversation had missing rounds")
+    with Journal(suite.folder) as journal:
+        journal.append("setting", "other", 1, viva.Setting(case="exam", agent="other"))
+    both = viva.judge("out", sandbox="process")
+    assert both.left_out == 2
+    assert both.reason == "1 conversation did not end, 1 conversation had missing rounds"
+    # Later gates on the new journal say the same.
+    request = load_request(both.folder)
+    assert isinstance(request, JournalsRequest)
+    assert request.incomplete == both.reason
 
 
 def test_options_that_judging_has_no_use_for_are_refused(write_case: CaseMaker) -> None:

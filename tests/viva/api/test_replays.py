@@ -80,3 +80,20 @@ async def test_a_message_for_a_round_that_never_comes_is_a_mistake() -> None:
         await viva.replay_async(first, Remembers, fork_at=2, message="Well?", sandbox="process", max_rounds=2)
     longer = await viva.replay_async(first, Remembers, fork_at=2, message="Well?", sandbox="process", max_rounds=3)
     assert [run.transcript.rounds[2].examiner for run in longer.runs()] == ["Well?"]
+
+
+class Fails(viva.VirtualUser):
+    """Fails when it is asked to."""
+
+    def get_reply_from_agent(self, message: str) -> str:
+        if "fail" in message:
+            raise RuntimeError("no")
+        return "Yes."
+
+
+def test_conversations_that_broke_off_are_counted_as_left_out(write_case: CaseMaker) -> None:
+    cases = [write_case("whole"), write_case("broken", script=["Hello.", "Now fail.", "Goodbye."])]
+    first = viva.run_suite(cases, Fails, sandbox="process")
+    again = viva.replay(first, Remembers, sandbox="process")
+    assert (again.ended, again.left_out) == (1, 1)
+    assert again.reason == "1 conversation broke off before every question was asked"

@@ -16,6 +16,8 @@ from tests.model_server import Request, verdict
 from tests.viva.conftest import Desk
 from viva.journal.reader import read_records
 from viva.judge.calibration.store import FILE, Calibration, add_calibration, read_calibrations
+from viva.records.codec import encode
+from viva.records.verdict import error_insight
 from viva.reports.reliability.calibration_words import calibration_words
 
 REPORTS = ("console", "markdown", "html")
@@ -234,3 +236,36 @@ def test_points_that_the_judge_could_not_judge_are_listed_with_the_reason(judged
     model = _calibrate(judged, "runs/first")["gpt-4o"]
     assert [each["said"] for each in model["faults"]] == ["error"]
     assert "error" not in [each["label"] for each in model["accuracy"]["labels"]]
+
+
+def test_a_judge_does_not_leave_the_gate_on_kappa_by_giving_no_verdict(judged: Desk) -> None:
+    arguments = ("calibrate", "ann.jsonl", "runs/first")
+    gate = ("--min-kappa", "-1")
+    judged.viva(*arguments, *gate, expect=0)
+
+    def without_verdict(line: bytes) -> bytes:
+        return line.replace(b'"label":"miss"', b'"label":"error"') if b"case_1" in line and b"insight" in line else line
+
+    edit(judged.folder / "runs/first", without_verdict)
+    judged.viva(*arguments, expect=0)
+    for more in ((), ("--json",)):
+        done = judged.viva(*arguments, *gate, *more, expect=3)
+        words = "--min-kappa: gpt-4o gave no verdict on 1 labelled point, so the gate does not pass"
+        assert words in done.stderr
+    done = judged.viva(*arguments, "--min-kappa", "1", expect=1)
+    assert "below --min-kappa 1" in done.stderr
+    assert words in done.stderr
+
+
+def test_a_judge_that_failed_for_a_whole_run_does_not_leave_the_gate_either(judged: Desk) -> None:
+    def failed(line: bytes) -> bytes:
+        event = json.loads(line)
+        if event["event"] != "insight" or "case_1" not in event["run"]:
+            return line
+        broken = error_insight("scoring_points", event["run"], "it took too long")
+        return json.dumps({**event, "data": json.loads(encode(broken))}).encode() + b"\n"
+
+    edit(judged.folder / "runs/first", failed)
+    done = judged.viva("calibrate", "ann.jsonl", "runs/first", "--min-kappa", "-1", expect=3)
+    assert "--min-kappa: gpt-4o gave no verdict on 3 labelled points" in done.stderr
+    assert "it took too long" in done.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import viva
 from tests.viva.conftest import Desk
 from viva.journal.writer import Journal, run_id
 from viva.records.run_record import Outcome, RunRecord, Setting
@@ -238,3 +239,99 @@ def test_only_the_conversations_that_match_are_judged_again_and_no_later_gate_ta
     suite.viva(
         "judge", "all", "--where", "tag=good", "--out", "tagged", "--fail-under", "1", "--sandbox", "process", expect=0
     )
+
+
+def judged(desk: Desk, source: str, out: str, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    return desk.viva("judge", source, *words, "--out", out, "--sandbox", "process", expect=expect)
+
+
+def test_a_choice_by_results_is_remembered_however_often_it_is_judged_again(suite: Desk) -> None:
+    conduct(suite, out="all")
+    judged(suite, "all", "k", "--where", "passed")
+    for source, out in (("k", "l"), ("l", "m")):
+        done = judged(suite, source, out)
+        assert "note: only 1 conversation (--where 'passed')" in done.stderr
+        assert "holds only such runs" in suite.viva("report", out, "--fail-under", "1", expect=2).stderr
+        notes = json.loads(suite.viva("report", out, "--format", "json").stdout)["notes"]
+        assert "only 1 conversation (--where 'passed')" in notes
+        assert "holds only such runs" in judged(suite, out, "no", "--fail-under", "1", expect=2).stderr
+    again = judged(suite, "m", "n", "--where", "tag=good")
+    assert "only 1 conversation (--where 'tag=good'); only 1 conversation (--where 'passed')" in again.stderr
+    assert "holds only such runs" in suite.viva("report", "n", "--fail-under", "1", expect=2).stderr
+
+
+def test_a_judging_by_a_program_remembers_it_too(suite: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    conduct(suite, out="all")
+    judged(suite, "all", "k", "--where", "passed")
+    monkeypatch.chdir(suite.folder)
+    viva.judge("k", sandbox="process", out="l")
+    assert "holds only such runs" in suite.viva("report", "l", "--fail-under", "1", expect=2).stderr
+
+
+def test_a_judging_of_a_part_of_a_suite_is_a_part_and_may_be_gated(suite: Desk) -> None:
+    conduct(suite, "--where", "tag=good", out="part")
+    judged(suite, "part", "k", "--fail-under", "1")
+    words = "part of a suite: 1 of 2 planned runs (--where 'tag=good')"
+    assert words in suite.viva("report", "k", "--fail-under", "1", expect=0).stdout
+
+
+def test_new_runs_of_conversations_that_were_chosen_by_their_results_are_a_part_and_may_be_gated(suite: Desk) -> None:
+    conduct(suite, out="all")
+    judged(suite, "all", "k", "--where", "passed")
+    against = ("--against", "agent.py:Agent", "--sandbox", "process", "--out", "l")
+    assert "note: only 1 conversation (--where 'passed')" in suite.viva("replay", "k", *against, expect=0).stderr
+    assert "only 1 conversation" in suite.viva("report", "l", "--fail-under", "1", expect=0).stdout
+
+
+@pytest.mark.parametrize("words", [(), ("--fresh",)])
+def test_no_baseline_is_for_cases_that_were_chosen_because_they_failed_also_when_resumed(
+    suite: Desk, words: tuple[str, ...]
+) -> None:
+    conduct(suite, out="all")
+    conduct(suite, "--failed-in", "all", out="part")
+    resumed = suite.viva("suite", "--resume", "part", *words, "--baseline", "all", "--max-drop", "0", expect=2)
+    assert "chosen because they failed do better the next time by chance alone" in resumed.stderr
+    conduct(suite, "--where", "tag=bad", out="tagged")
+    suite.viva("suite", "--resume", "tagged", "--baseline", "all", "--max-drop", "0", expect=0)
+
+
+CHANCE = "cases that were chosen because they failed do better the next time by chance alone"
+
+
+def test_a_comparison_says_how_the_runs_of_a_side_were_chosen(suite: Desk) -> None:
+    conduct(suite, out="all")
+    conduct(suite, "--failed-in", "all", out="part")
+    part = "B: part of a suite: 1 of 2 planned runs (--failed-in all)"
+    shown = " ".join(suite.viva("compare", "all", "part", expect=0).stdout.split())
+    assert f"note: {part}" in shown
+    assert f"note: B: {CHANCE}" in shown
+    quiet = suite.viva("compare", "all", "part", "--quiet", expect=0)
+    assert f"note: {part}\nnote: B: {CHANCE}\n" in quiet.stderr
+    (found,) = json.loads(suite.viva("compare", "all", "part", "--json", expect=0).stdout)["comparisons"]
+    assert found["notes"][:2] == [part, f"B: {CHANCE}"]
+    (back,) = json.loads(suite.viva("compare", "part", "all", "--json", expect=0).stdout)["comparisons"]
+    assert back["notes"][0].startswith("A: part of a suite")
+    judged(suite, "part", "judged")
+    assert f"B: {CHANCE}" in " ".join(suite.viva("compare", "all", "judged", expect=0).stdout.split())
+    conduct(suite, "--where", "tag=good", out="tagged")
+    tagged = suite.viva("compare", "all", "tagged", expect=0).stdout
+    assert "B: part of a suite" in tagged
+    assert "by chance alone" not in " ".join(tagged.split())
+    conduct(suite, out="again")
+    (whole,) = json.loads(suite.viva("compare", "all", "again", "--json", expect=0).stdout)["comparisons"]
+    assert whole.get("notes", []) == []
+
+
+def test_a_comparison_of_one_run_says_so(suite: Desk) -> None:
+    conduct(suite, out="all")
+    name = run_id("good", "agent.py:Agent")
+    assert f"B: only the run {name}" in suite.viva("compare", "all", f"all#{name}", expect=0).stdout
+
+
+def test_a_history_says_how_the_runs_of_a_journal_were_chosen(suite: Desk) -> None:
+    conduct(suite, out="all")
+    conduct(suite, "--failed-in", "all", out="part")
+    notes = ["part: part of a suite: 1 of 2 planned runs (--failed-in all)", f"part: {CHANCE}"]
+    assert json.loads(suite.viva("history", "all", "part", "--json", expect=0).stdout)["notes"] == notes
+    assert "".join(f"note: {note}\n" for note in notes) in suite.viva("history", "all", "part", expect=0).stderr
+    assert "notes" not in json.loads(suite.viva("history", "all", "--json", expect=0).stdout)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.viva.conftest import Desk
 from viva.cli.group import COMMANDS
+from viva.cli.process import report_user_errors
+from viva.errors import SetupError
 
 MISTAKES = {
     "run": ("no_such_case",),
@@ -81,3 +83,17 @@ def test_ctrl_c_while_a_conversation_is_printed_ends_with_130_and_a_word(desk: D
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "viva: stopped.\n"
+
+
+def test_an_error_is_printed_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "t0ken-of-the-user-0123456789")
+
+    @report_user_errors
+    def command() -> None:
+        raise SetupError("http://host/chat?token=t0ken-of-the-user-0123456789 is not there.")
+
+    with pytest.raises(SystemExit):
+        command()
+    assert capsys.readouterr().err == "viva: http://host/chat?token=[MY_TOKEN] is not there.\n"

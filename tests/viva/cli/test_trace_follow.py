@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.journals import edit
 from tests.viva.conftest import Desk
-from viva.cli.tracing.follow import Alarm
+from tests.webhooks import NOT_HTTP, Hook, answering
+from viva.cli.tracing.follow import Alarm, make_alarm
+from viva.errors import SetupError
 from viva.journal.reader import read_records, read_runs
+from viva.journal.writer import FILE
 from viva.records import Usage
 from viva.sinks.alerts import Alert
 from viva.statistics.summary import summarize
@@ -89,6 +93,69 @@ def test_an_ordinary_line_is_no_warning_and_an_alert_is_one() -> None:
     assert warned == ["ALERT: low"]
 
 
+def sending(*specs: str) -> tuple[Alarm, list[str]]:
+    """An alarm as the command line makes it, and what it warns of."""
+    warned: list[str] = []
+    return make_alarm(Path("runs/watched"), specs, lambda words: None, warned.append), warned
+
+
+def test_a_webhook_that_refuses_is_named_by_its_host_only(hook: Hook) -> None:
+    hook.answers = [500]
+    secret = hook.address.replace("://", "://ann:p4ssw0rd@") + "?key=k3y"
+    watched, warned = sending(f"webhook:{secret}")
+    for _ in range(2):
+        assert watched.look(look("low"))
+    (warning,) = warned[1:]
+    assert warning == (
+        "the alert could not be sent to webhook:http://127.0.0.1, and will be repeated: the server answered 500"
+    )
+    assert [posted["below"] for posted in hook.posted] == ["low", "low"]
+    assert {headers["Authorization"] for _, headers, _ in hook.requests} == {"Basic YW5uOnA0c3N3MHJk"}
+
+
+@pytest.mark.parametrize("answer", NOT_HTTP.values(), ids=NOT_HTTP)
+def test_an_answer_that_is_not_http_does_not_end_following(answer: bytes) -> None:
+    with answering(answer) as address:
+        watched, warned = sending(f"webhook:{address}")
+        for _ in range(2):
+            assert watched.look(look("low"))
+    assert sum("could not be sent to webhook:http://127.0.0.1, and will be repeated" in each for each in warned) == 2
+    assert "s3cret" not in " ".join(warned)
+
+
+def test_an_alert_that_is_redirected_counts_as_not_sent(hook: Hook) -> None:
+    """A redirected POST becomes a GET without its body."""
+    hook.answers = [302]
+    watched, warned = sending(f"webhook:{hook.address}")
+    watched.look(look("low"))
+    assert len(hook.requests) == 1
+    assert "the server answered 302" in warned[-1]
+
+
+def test_two_webhooks_of_one_host_are_both_told(hook: Hook) -> None:
+    watched, _ = sending(f"webhook:{hook.address}/one", f"webhook:{hook.address}/two")
+    hook.answers = [200, 500]
+    for _ in range(2):
+        watched.look(look("low"))
+    assert [path.rpartition("/")[2] for path, _, _ in hook.requests] == ["one", "two", "two"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "webhook",
+        "webhook:ftp://s3cret/x",
+        "webhook:http://host:s3cret/",
+        "webhook:http://[::s3cret/",
+        "slack:https://host/s3cret",
+    ],
+)
+def test_what_is_no_channel_is_refused_without_what_may_be_secret(spec: str) -> None:
+    with pytest.raises(SetupError, match="--alert") as caught:
+        sending(spec)
+    assert "s3cret" not in str(caught.value)
+
+
 # Sources that come, and grow, while they are followed.
 
 
@@ -142,6 +209,50 @@ def test_a_trace_that_has_grown_is_judged_again_and_marked(desk: Desk) -> None:
     assert note.startswith("judged again: the source has 5 steps of it, and had 3")
     records = {record.subject: record.attempt for record in read_records(desk.folder / "out")}
     assert records == {"Question of a?": 2, "Question of b?": 1}
+
+
+def cut_off(desk: Desk, attempt: int) -> None:
+    """Leave of this attempt at the trace a what an import leaves that is killed after the first round."""
+    [run] = {run.id for run in read_runs(desk.folder / "out") if run.setting.case == "Question of a?"}
+    later = [
+        f'"event":"{kind}","run":"{run}","attempt":{attempt},'.encode() for kind in ("transcript", "insight", "run")
+    ]
+    edit(desk.folder / "out", lambda line: None if any(head in line[:200] for head in later) else line)
+
+
+RESUME = ("trace", "--resume", "out", "--follow", "--settle", 0, "--interval", 0.02)
+
+
+@pytest.mark.parametrize("calls", [3, 5])
+def test_a_trace_that_has_grown_is_judged_again_although_its_import_was_cut_off(desk: Desk, calls: int) -> None:
+    save(desk, ("a", 1), ("b", 1))
+    desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 1, expect=0)
+    save(desk, ("a", 3), ("b", 1))
+    desk.viva(*RESUME, "--looks", 1, expect=0)
+    cut_off(desk, attempt=2)
+    save(desk, ("a", calls), ("b", 1))
+    desk.viva(*RESUME, "--looks", 1, expect=0)
+    runs = {run.setting.case: run for run in read_runs(desk.folder / "out")}
+    assert len(runs["Question of a?"].transcript.rounds[0].steps) == calls + 1
+    assert {record.subject: record.attempt for record in read_records(desk.folder / "out")} == {
+        "Question of a?": 3,
+        "Question of b?": 1,
+    }
+    size = (desk.folder / "out" / FILE).stat().st_size
+    desk.viva(*RESUME, "--looks", 2, expect=0)
+    assert (desk.folder / "out" / FILE).stat().st_size == size, "nothing is new"
+
+
+def test_what_a_cut_off_import_left_is_not_mixed_with_what_the_source_has_now(desk: Desk) -> None:
+    save(desk, ("a", 1))
+    desk.viva("trace", "spans:spans.json", *FOLLOW, "--looks", 1, expect=0)
+    cut_off(desk, attempt=1)
+    save(desk, ("a", 3))
+    desk.viva("trace", "--resume", "out", expect=0)
+    [run] = read_runs(desk.folder / "out")
+    assert len(run.transcript.rounds[0].steps) == 4
+    assert run.record is not None
+    assert run.setting.trial == 1
 
 
 LATER = """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import json
 import signal
 import sys
@@ -72,6 +74,18 @@ async def test_runs_of_one_case_wait_for_each_other_in_other_processes_too(tmp_p
         await run_pre_commands(case)
         await asyncio.sleep(0)
     assert other.returncode == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EBADF])
+async def test_where_there_are_no_locks_commands_run_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    await run_pre_commands(case_with(tmp_path / "exam", "echo done >> log"))
+    assert (tmp_path / "log").read_text() == "done\n"
 
 
 async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:

@@ -54,6 +54,24 @@ def test_it_is_limited(desk: Desk, how: tuple[str, ...]) -> None:
     assert len(text) < 33_000
 
 
+NOTING = """
+from viva.adapters.contract import ConnectedAgent
+
+class Agent(ConnectedAgent):
+    notes = ("what the agent wrote meanwhile is in no reply: 'News.'",)
+    def __init__(self, task_description): pass
+    async def open(self, seconds): pass
+    async def get_reply_from_agent(self, message): return "GUTENBERG"
+"""
+
+
+def test_what_a_connector_notes_is_a_note_of_the_run_and_no_failure_to_close(desk: Desk) -> None:
+    (desk.folder / "agent.py").write_text(NOTING)
+    desk.viva("run", "echo", "--agent", "agent.py:Agent", "--sandbox", "process", "--out", "journal", expect=0)
+    [stored] = read_runs(desk.folder / "journal")
+    assert stored.transcript.notes == ("what the agent wrote meanwhile is in no reply: 'News.'",)
+
+
 def test_a_silent_agent_adds_nothing_to_the_journal(desk: Desk) -> None:
     desk.run("echo")
     assert '"printed"' not in (desk.folder / "journal" / "journal.jsonl").read_text()

@@ -15,6 +15,8 @@ import pytest
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
 from tests.viva.viva_command import VIVA, clean_environment, start_viva
+from viva.exam import empty_folders
+from viva.journal.reader import read_records
 
 GOOD = "def get_reply_from_agent(self, message): return 'GUTENBERG'"
 WAITS = """
@@ -140,3 +142,32 @@ def test_a_shortage_of_memory_counts_against_nobody(desk: Desk, how: tuple[str, 
     else:
         assert done.returncode in (2, 3), done.stderr
         assert "fix its __init__" not in done.stderr
+
+
+NO_THREAD_AT_THE_END = """
+async def get_reply_from_agent(self, message):
+    import asyncio
+    loop = asyncio.get_running_loop()
+    given = loop.run_in_executor
+
+    def run_in_executor(executor, function, *arguments):
+        if function.__module__ == "viva.exam.empty_folders":
+            Path("asked").touch()
+            raise RuntimeError("can't start new thread")
+        return given(executor, function, *arguments)
+
+    loop.run_in_executor = run_in_executor
+    (self.workspace / "file").write_text("It is left.")
+    return "GUTENBERG"
+"""
+
+
+def test_a_record_is_not_replaced_if_no_thread_is_left_to_tidy_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(empty_folders, "SLOW", -1.0)
+    monkeypatch.setattr(empty_folders, "SLOW_FOR", 3600.0)
+    desk.agent(NO_THREAD_AT_THE_END)
+    done = desk.viva(*suite("agent.py:Agent"), "--fail-under", "0.5", expect=0)
+    assert (desk.folder / "asked").exists(), done.stderr
+    kinds = desk.kinds()
+    assert (kinds.count("run"), kinds.count("transcript")) == (4, 4)
+    assert {record.outcome.value for record in read_records(desk.folder / "journal")} == {"scored"}

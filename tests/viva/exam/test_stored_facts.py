@@ -17,6 +17,7 @@ from viva.journal.writer import FILE, Damage
 from viva.records import Insight, Outcome, RunRecord, Setting
 from viva.records.codec import to_plain
 from viva.records.run_record import Timing
+from viva.records.unfair_attempts import UnfairAttempt
 
 SETTING = to_plain(
     Setting(
@@ -101,3 +102,12 @@ def test_whole_settings_and_records_are_read_natively(tmp_path: Path, monkeypatc
     assert (facts.subject, facts.trial, facts.tags, facts.agent_version) == ("other", 4, ("one", "two"), "3")
     assert facts.evaluators == ("points", "brevity(words=3)")
     assert facts.timing == Timing(1.0, 0.0, 1.0, 2.0, 7.0)
+
+
+def test_a_scored_record_names_the_unfair_attempts_before_it_to_every_reader(tmp_path: Path) -> None:
+    unfair = (UnfairAttempt(1, ("leak",), 0.5), UnfairAttempt(2, ("broke_off",)))
+    exam = Insight("exam", "run", "fair", 1.0, details={"earlier": [each.plain() for each in unfair]})
+    record = {**RECORD, "attempt": 3, "insights": [*RECORD["insights"], to_plain(exam)]}
+    write(tmp_path, [("setting", SETTING), ("transcript", {"stop": "finished", "round_count": 0}), ("run", record)])
+    assert read_run_states(tmp_path)["run"].unfair == unfair
+    assert read(tmp_path) == read_slowly(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.viva.interchange.imports import SOURCES, Imported, checks, said, texts
 from viva.errors import SetupError
+from viva.interchange.inspect_ai.letters import letter_check
 
 ANSWER = "The agent's answer agrees with the expected answer: "
 
@@ -221,7 +222,7 @@ class TestInspect:
     def test_choices_are_asked_with_letters(self, tmp_path: Path) -> None:
         case = imported("inspect/samples.csv", tmp_path).cases["star"]
         assert "A) moon\nB) sun" in said(case)[0]
-        assert checks(case) == [{"regex": {"pattern": r"answer *: *\(?B\b", "ignore_case": True}}]
+        assert checks(case) == [letter_check("B", 2)]
 
     @pytest.mark.parametrize("name", ["../secret.txt", "/etc/passwd", "a\\b"])
     def test_a_file_that_would_leave_the_workspace_is_refused(self, name: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from viva.cases import Case, ScoringPoint
 from viva.errors import SetupError
 from viva.interchange import SourceFile
 from viva.interchange.formats import ImportOptions, format_named
-from viva.interchange.promptfoo.statements import REFUSED
+from viva.interchange.promptfoo.statements import REFUSED, negated
 
 TYPES = [
     "answer-relevance", "bleu", "classifier", "contains", "contains-all", "contains-any", "contains-html",
@@ -123,6 +123,18 @@ def test_every_type_of_assertion_is_a_point_or_refused_by_name(tmp_path: Path, p
         ({"type": "trajectory:tool-used", "value": "a"}, {"tool_called": "a"}),
         ({"type": "not-trajectory:tool-used", "value": "a"}, {"not": {"tool_called": "a"}}),
         (
+            {"type": "trajectory:tool-used", "value": ["a", "b"]},
+            {"all": [{"tool_called": "a"}, {"tool_called": "b"}]},
+        ),
+        (
+            {"type": "not-trajectory:tool-used", "value": ["a", "b"]},
+            {"not": {"any": [{"tool_called": "a"}, {"tool_called": "b"}]}},
+        ),
+        (
+            {"type": "not-trajectory:tool-used", "value": {"name": "a", "min": 0, "max": 0}},
+            {"not": {"tool_called": {"name": "a", "times": {"min": 0, "max": 0}}}},
+        ),
+        (
             {"type": "trajectory:tool-used", "value": {"pattern": "a*", "min": 2}},
             {"tool_called": {"name": "a*", "times": {"min": 2}}},
         ),
@@ -149,6 +161,57 @@ def test_rubrics_become_statements_and_their_opposites(tmp_path: Path) -> None:
     first, second = (each.score_point for each in case.scoring_points)
     assert first == "Is polite."
     assert second.endswith("does not apply: Is rude.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "statement", "denied"),
+    [
+        ("skill-used", "a", "The agent uses the skill a", None),
+        ("skill-used", ["a"], "The agent uses the skill a", None),
+        ("skill-used", {"name": "a"}, "The agent uses the skill a", None),
+        (
+            "skill-used",
+            ["a", "b"],
+            "The agent uses all of these skills:\n- a\n- b",
+            "The agent uses at least one of these skills:\n- a\n- b",
+        ),
+        (
+            "skill-used",
+            {"pattern": "a*", "max": 0},
+            "This is the number of times that the agent uses a skill whose name matches a*: at most 0",
+            "The agent uses a skill whose name matches a*",
+        ),
+        ("similar", ["a"], "The agent's answer means the same as this: a", None),
+        *(
+            (kind, ["a", "b"], "The agent's answer means the same as at least one of these:\n- a\n- b", None)
+            for kind in ("similar", "similar:dot", "bleu", "gleu", "meteor")
+        ),
+    ],
+    ids=str,
+)
+def test_a_list_that_is_forbidden_is_forbidden_as_promptfoo_does(
+    kind: str, value: Any, statement: str, denied: str | None, tmp_path: Path
+) -> None:
+    assertions = [{"type": kind, "value": value}, {"type": f"not-{kind}", "value": value}]
+    (case,) = imported(tmp_path, with_assertion(*assertions))
+    first, second = (each.score_point for each in case.scoring_points)
+    assert first == statement
+    assert second == negated(denied or statement)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "words"),
+    [
+        ({"type": "not-trajectory:tool-used", "value": {"name": "a", "max": 0}}, "it cannot fail"),
+        ({"type": "not-skill-used", "value": {"name": "a", "min": 2}}, "no limits of what must not be used"),
+        ({"type": "skill-used", "value": {"min": 2}}, "neither name nor pattern"),
+    ],
+    ids=str,
+)
+def test_an_assertion_without_a_sound_meaning_is_refused(assertion: Any, words: str, tmp_path: Path) -> None:
+    imported(tmp_path, with_assertion(assertion))
+    assert any(words in each["why"] for each in report(tmp_path)["reported"])
+    assert report(tmp_path)["marked"]
 
 
 def test_weight_metric_and_threshold_have_homes(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ ASSERTIONS = [
     for assertion in {json.dumps(given): given for _, given, _ in VERDICTS}.values()
     if assertion["type"] not in ("python", "is-xml", "contains-xml")
 ] + [
+    {"type": "trajectory:tool-used", "value": ["search", "pay"]},
+    {"type": "not-trajectory:tool-used", "value": ["search", "pay"]},
     {"type": "cost", "threshold": 0.01},
     {"type": "llm-rubric", "value": "The answer is polite."},
     {"type": "not-llm-rubric", "value": "The answer is rude."},

@@ -62,7 +62,6 @@ VERDICTS: list[tuple[str, dict[str, Any], bool]] = [
     (TICKET, {"type": "python", "value": "return {'pass': 'Oslo' in output, 'score': 1, 'reason': 'it'}"}, True),
     (TICKET, {"type": "python", "value": "context['vars']['answer'] == output"}, True),
     ("TOOLS search book", {"type": "trajectory:tool-used", "value": "search"}, True),
-    ("TOOLS search book", {"type": "trajectory:tool-used", "value": ["search", "pay"]}, False),
     ("TOOLS search search", {"type": "trajectory:tool-used", "value": {"pattern": "sea*", "min": 2}}, True),
     ("TOOLS search search", {"type": "trajectory:tool-used", "value": {"name": "search", "max": 1}}, False),
     ("TOOLS search wait book", {"type": "trajectory:tool-sequence", "value": {"steps": ["search", "book"]}}, True),
@@ -83,7 +82,22 @@ VERDICTS: list[tuple[str, dict[str, Any], bool]] = [
     ("TOOLS search wait", {"type": "tool-call-f1", "value": ["search", "book"]}, False),
     ("TOOLS search wait", {"type": "tool-call-f1", "value": ["search", "book"], "threshold": 0.5}, True),
 ]
-"""What the agent answers, an assertion, and whether promptfoo lets it pass."""
+"""What the agent answers, an assertion, and whether promptfoo lets it pass; with `not-`, the opposite."""
+TOOLS = ["search", "pay"]
+OF_LISTS: list[tuple[str, dict[str, Any], bool]] = [
+    ("TOOLS pay search", {"type": "trajectory:tool-used", "value": TOOLS}, True),
+    ("TOOLS search book", {"type": "trajectory:tool-used", "value": TOOLS}, False),
+    ("TOOLS pay search", {"type": "not-trajectory:tool-used", "value": TOOLS}, False),
+    ("TOOLS search book", {"type": "not-trajectory:tool-used", "value": TOOLS}, False),
+    ("TOOLS wait book", {"type": "not-trajectory:tool-used", "value": TOOLS}, True),
+    ("TOOLS search", {"type": "not-trajectory:tool-used", "value": ["search"]}, False),
+    (TICKET, {"type": "not-contains-all", "value": ["Oslo", "330"]}, True),
+    (TICKET, {"type": "not-contains-any", "value": ["Oslo", "330"]}, False),
+    (TICKET, {"type": "not-icontains-any", "value": "bergen, 330"}, True),
+    ("TOOLS search", {"type": "not-trajectory:tool-sequence", "value": TOOLS}, True),
+    ("TOOLS search", {"type": "not-tool-call-f1", "value": TOOLS}, True),
+]
+"""The same of lists, where `not-` forbids some lists as a whole and each member of others."""
 
 
 class Repeating(viva.VirtualUser):
@@ -100,14 +114,14 @@ class Repeating(viva.VirtualUser):
 
 
 def test_the_checks_of_an_imported_suite_agree_with_promptfoo(tmp_path: Path) -> None:
-    tests = [
-        {
-            "description": f"{number:03} {prefix}",
-            "vars": {"answer": answer},
-            "assert": [{**assertion, "type": prefix + assertion["type"]}],
-        }
-        for number, (answer, assertion, _) in enumerate(VERDICTS)
+    decided = [
+        (answer, {**assertion, "type": prefix + assertion["type"]}, passes is not bool(prefix))
+        for answer, assertion, passes in VERDICTS
         for prefix in ("", "not-")
+    ] + OF_LISTS
+    tests = [
+        {"description": f"{number:03}", "vars": {"answer": answer}, "assert": [assertion]}
+        for number, (answer, assertion, _) in enumerate(decided)
     ]
     config = {"prompts": ["{{answer}}"], "providers": ["x"], "tests": tests}
     (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config))
@@ -115,9 +129,5 @@ def test_the_checks_of_an_imported_suite_agree_with_promptfoo(tmp_path: Path) ->
     assert report.marked == {}
     viva.run_suite(tmp_path / "cases", Repeating, out=tmp_path / "journal")
     scores = {record.setting.case: record.score for record in read_records(tmp_path / "journal")}
-    expected = {
-        name: float(passes is (index == 0))
-        for (_, _, passes), names in zip(VERDICTS, zip(report.cases[::2], report.cases[1::2], strict=True), strict=True)
-        for index, name in enumerate(names)
-    }
-    assert {name for name in expected if scores[name] != expected[name]} == set()
+    wrong = [row for row, name in zip(decided, report.cases, strict=True) if scores[name] != float(row[2])]
+    assert wrong == []

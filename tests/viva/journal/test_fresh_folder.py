@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from viva.journal.fresh_folder import FreshFolder
+from viva.journal.fresh_folder import MADE, FreshFolder
 from viva.journal.writer import FILE, Journal
 
 
@@ -36,6 +37,14 @@ def test_what_viva_put_there_is_removed_with_the_folders_made_for_it(tmp_path: P
             (folder / name / "x").touch()
     fresh.remove()
     assert not (tmp_path / "runs").exists()
+
+
+def test_every_file_of_the_formats_page_is_removed_except_what_people_ordered(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
+    table = page.partition("| in the folder |")[2].partition("\n\n")[0]
+    first = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = {name.partition("/")[0] for cell in first for name in re.findall("`([^`]+)`", cell)}
+    assert listed == MADE | {"report.html", "report_files"}
 
 
 def test_what_was_there_before_is_kept(tmp_path: Path) -> None:

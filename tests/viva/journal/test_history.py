@@ -82,3 +82,16 @@ def test_what_is_no_path_is_refused_at_once(folder: object) -> None:
 
 async def test_a_path_may_be_a_text(tmp_path: Path) -> None:
     assert await JournalHistory(str(tmp_path)).runs() == []
+
+
+@pytest.mark.parametrize("started", ["9" * 400, "-" + "9" * 400, "NaN", "Infinity", "true", '"1"', "null"])
+async def test_a_time_that_is_none_does_not_end_the_history(tmp_path: Path, started: str) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append("run", "sound", 1, record("sound", started=-1.0))
+        journal.append("setting", "odd", 1, Setting(case="task", agent="somebody"))
+    with (tmp_path / FILE).open("a") as file:
+        data = f'{{"number":1,"started":{started}}}'
+        file.write(f'{{"v":1,"event":"round","run":"odd","attempt":1,"data":{data}}}\n')
+    with Journal(tmp_path) as journal:
+        journal.append("transcript", "odd", 1, Transcript(source="copilot", metrics=Metrics(), success=True))
+    assert [run.id for run in await JournalHistory(tmp_path).runs("task")] == ["sound", "odd"]

@@ -12,7 +12,7 @@ import pytest
 from tests.journals import edit, unsealed
 from viva.journal.line_checksum import is_unchanged, seal
 from viva.journal.reader import decode_run, read_conversation_lines, read_records, read_runs
-from viva.journal.round_tally import RoundTally
+from viva.journal.tallies.round_tally import RoundTally
 from viva.journal.writer import FILE, Damage, Journal, parse
 from viva.records import Outcome, Round, RunRecord, Setting, StopReason, Transcript
 from viva.records.codec import encode

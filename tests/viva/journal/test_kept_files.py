@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from viva.journal.kept_files import name_for, names_in, read_kept, read_sound
+from viva.journal.kept_files import (
+    MOST_JSON,
+    batch_name,
+    can_be_read,
+    case_name,
+    name_for,
+    names_in,
+    read_kept,
+    read_sound,
+)
 from viva.journal.writer import FILE, Journal, JournalError
 from viva.records import Round
 
@@ -139,3 +148,25 @@ def test_a_name_in_a_line_is_found_behind_any_number_of_slashes(name: str, endin
     line = f'{{"a":"x/y","b":"https://images/{ending}","c":"{name}","d":"{escaped}"}}'.encode()
     assert list(names_in(line)) == [name, name]
     assert not list(names_in(line.replace(b"images", b"pictures").replace(b"texts", b"words")))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "part", "times", "read"),
+    [
+        ("request.json", b'{"cases":[["', b"x", MOST_JSON, True),
+        ("request.json", b"[", b"[],", MOST_JSON // 3 + 9, False),
+        ("request.json", b" " * 9, b'{"a":  ', MOST_JSON // 3 + 1, False),
+        (batch_name(1), b'{"rows":["', b"x", MOST_JSON, True),
+        (batch_name(1), b"[", b"0,", MOST_JSON, False),
+        (case_name("0" * 64), b'"', b"x", MOST_JSON, False),
+    ],
+    ids=["long names", "many lists", "deep objects", "a batch", "many numbers", "a case"],
+)
+def test_long_json_is_read_if_it_holds_no_more_values_than_fit_into_memory(
+    tmp_path: Path, name: str, head: bytes, part: bytes, times: int, read: bool
+) -> None:
+    content = head + part * times
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(content)
+    assert (read_kept(tmp_path, name) is not None) is read
+    assert can_be_read(name, content) is read

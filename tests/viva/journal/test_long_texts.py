@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from viva.journal.long_texts import TEXT_LIMIT
-from viva.journal.reader import read_runs
+from viva.journal.reader import decode_run, read_conversation_lines, read_runs
 from viva.journal.writer import FILE, LINE_LIMIT, Damage, Journal
-from viva.records import Round, Step
+from viva.records import Round, Setting, Step, StopReason, Transcript
 from viva.records.codec import to_plain
 
 
@@ -52,6 +53,28 @@ def test_a_round_of_many_small_steps_is_cut_by_steps_and_copied_whole(tmp_path: 
     with Journal(tmp_path / "new") as journal:
         journal.copy_lines(stored.lines, stored.folder)
     assert stored_rounds(tmp_path / "new") == (round_,)
+
+
+@pytest.mark.parametrize("count", [1, 5_000])
+def test_steps_after_the_last_reply_are_in_the_last_round_however_many_there_are(tmp_path: Path, count: int) -> None:
+    late = tuple(Step(f"environment:{n}", result="x" * 300, recorded_by="environment") for n in range(count))
+    said = (Round(1, "ask", "tell"), Round(2, "ask", "tell", (Step("s"),)))
+    ending = Transcript(said, stop=StopReason.FINISHED, late_steps=late)
+    with Journal(tmp_path / "old") as journal:
+        journal.append("setting", "run", 1, Setting(case="echo"))
+        for round_ in said:
+            journal.append("round", "run", 1, round_)
+        journal.append("transcript", "run", 1, ending.without_rounds())
+    whole = Transcript((said[0], replace(said[1], steps=(Step("s"), *late))), stop=StopReason.FINISHED)
+    assert ending.completed() == whole
+    (stored,) = read_runs(tmp_path / "old", keep_lines=True)
+    (lines,) = read_conversation_lines(tmp_path / "old")
+    assert stored.transcript == decode_run(lines).transcript == whole
+    assert all(len(line) <= LINE_LIMIT + 200 for line in (tmp_path / "old" / FILE).read_bytes().split(b"\n"))
+    with Journal(tmp_path / "new") as journal:
+        journal.copy_lines(stored.lines, stored.folder)
+    (copied,) = read_runs(tmp_path / "new")
+    assert copied.transcript == whole
 
 
 def test_lost_steps_are_told(tmp_path: Path) -> None:

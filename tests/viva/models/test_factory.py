@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from tests.conftest import KEY, QUICK, MeteredAt, ModelAt
 from tests.model_server import (
+    TOO_LARGE,
     Answer,
     BadRequest,
     CutConnection,
@@ -66,6 +67,7 @@ FINAL: list[Fault] = [
     ServerError(422),
     RateLimited(code="insufficient_quota"),
     RateLimited(retry_after=3600),
+    TOO_LARGE,
 ]
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import socket
 import ssl
 
 import pytest
 
 from tests.conftest import QUICK, ModelAt
-from tests.model_server import Answer, ModelServer, Raw
+from tests.model_server import TOO_LARGE, Answer, ModelServer, Raw
 from viva.errors import ModelError, SetupError
 from viva.models.model import ModelMessage
-from viva.models.retry import cannot_change, is_transient
+from viva.models.retry import cannot_change, is_for_content, is_transient
 
 ASK = [ModelMessage("user", "Say something.")]
 
@@ -72,6 +73,33 @@ async def test_a_model_that_a_server_says_it_does_not_have_is_asked_for_once(
             await model_at(server.url).ask(ASK)
         assert len(server.requests) == 1
     assert waits == []
+
+
+async def test_a_request_that_is_larger_than_the_rate_limit_is_made_once(model_at: ModelAt, waits: list[float]) -> None:
+    with ModelServer({"m": TOO_LARGE}) as server:
+        with pytest.raises(ModelError, match=r"larger than the provider's rate limit \(429\).*Limit 30000") as caught:
+            await model_at(server.url).ask(ASK)
+        assert len(server.requests) == 1
+    assert is_for_content(caught.value)
+    assert waits == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Try again in 2s.",
+        "This request would exceed your rate limit. Please reduce the prompt length, or try again later.",
+        "You exceeded your current quota.",
+    ],
+)
+async def test_a_rate_limit_that_others_may_have_used_up_is_no_fault_of_the_request(
+    said: str, model_at: ModelAt, waits: list[float]
+) -> None:
+    body = json.dumps({"error": {"message": said, "code": "rate_limit_exceeded"}}).encode()
+    with ModelServer({"m": Raw(body, 429)}) as server, pytest.raises(ModelError) as caught:
+        await model_at(server.url).ask(ASK)
+    assert not is_for_content(caught.value)
+    assert len(waits) == QUICK.attempts - 1
 
 
 @pytest.mark.parametrize(

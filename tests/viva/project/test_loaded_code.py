@@ -26,6 +26,7 @@ NAMED: list[tuple[str, Any, str]] = [
     ("evaluators", ("scoring_points", "mine.py:Brevity(words=3)"), "imports mine.py:Brevity(words=3)"),
     ("evaluators", ("brief(words=3),mine.py:Brevity",), "imports mine.py:Brevity"),
     ("evaluators", ("a(b='x:y'),c:D",), "imports a(b='x:y'), c:D"),
+    ("evaluators", ("exam,like(a='b.py\\x3ac')",), "imports like(a='b.py\\x3ac')"),
     ("match_arguments", "mine.py:same", "imports mine.py:same"),
     ("sinks", ("jsonl:/etc/x",), "sends the completed runs to jsonl:/etc/x"),
     ("sinks", ("webhook:https://host",), "sends the completed runs to webhook:https://host"),
@@ -37,6 +38,10 @@ NAMED: list[tuple[str, Any, str]] = [
     ("allow_source_dependencies", 1, "permits --allow-source-dependencies: commands and packages that its cases name"),
     ("engine", "ray", "sends its work to a Ray cluster (engine ray)"),
     ("ray_address", "host:1", "sends its work to a Ray cluster (ray_address host:1)"),
+    ("vary", ("command=sh x,sh y",), "sets command of its agents to sh x, sh y"),
+    ("vary", ("system=../a.md,b.md",), "gives its agents the text of ../a.md and sets system of its agents to b.md"),
+    ("vary", ("system=a.md,0",), "sets system of its agents to a.md"),
+    ("vary", ('words="1, 2",3',), 'sets words of its agents to "1, 2"'),
     ("out", Path("../elsewhere"), "writes its journal to ../elsewhere"),
     ("out", Path("/etc/x"), "writes its journal to /etc/x"),
     ("an_option_of_tomorrow", 1, "sets an_option_of_tomorrow, of which nothing is known here"),
@@ -69,6 +74,7 @@ FREE: list[tuple[str, Any]] = [
     ("out", Path("runs/nightly")),
     ("fail_under", ("0.9",)),
     ("trials", 3),
+    ("vary", ("temperature=0, 0.7,-1e3,.5",)),
     ("personas", ("all",)),
 ]
 
@@ -96,8 +102,9 @@ def test_checks_of_the_files_cases_are_named_where_they_may_lack_a_sandbox(given
 
 
 def test_files_of_agents_and_models_are_settings_too() -> None:
-    values = {"agents": ("a.yaml", "b.py:B", "cmd:c.yaml"), "model": "m.json", "judge_model": ("openai:x", "n.yml")}
-    assert list(settings_files(values)) == ["a.yaml", "m.json", "n.yml"]
+    agents = ("a.yaml", "b.py:B", "cmd:c.yaml", "d.yml[temperature=0,system=e.yaml]", "b.py:B[system=f.yaml]")
+    values = {"agents": agents, "model": "m.json", "judge_model": ("openai:x", "n.yml")}
+    assert list(settings_files(values)) == ["a.yaml", "d.yml", "m.json", "n.yml"]
 
 
 MOVED: list[tuple[str, Any, Any]] = [

@@ -125,6 +125,29 @@ def test_a_changed_agent_file_or_model_file_is_asked_for_again(desk: Desk) -> No
     assert len(set(digests)) == len(digests)
 
 
+def test_an_agent_file_with_settings_that_is_rewritten_is_asked_for_again(desk: Desk) -> None:
+    (desk.folder / "viva.yaml").write_text(
+        "suites: {exams: {cases: echo, sandbox: bwrap, agent: 'bot.yaml[close_seconds=1]'}}"
+    )
+    (desk.folder / "bot.yaml").write_text("connector: cmd\ncommand: cat\n")
+    desk.viva("trust", expect=0)
+    assert "trusted already" in desk.viva("trust", expect=0).stdout
+    (desk.folder / "bot.yaml").write_text("connector: cmd\ncommand: touch was_imported\n")
+    assert "is not trusted" in desk.viva("suite", "exams", expect=2).stderr
+    assert not was_imported(desk)
+
+
+def test_a_setting_that_the_file_varies_is_asked_for_where_the_user_types_the_agent(desk: Desk) -> None:
+    """A key of an agent file can be a setting, also the command."""
+    (desk.folder / "viva.yaml").write_text(
+        "suites: {exams: {cases: echo, sandbox: bwrap, vary: ['command=touch was_imported,cat']}}"
+    )
+    (desk.folder / "bot.yaml").write_text("connector: cmd\ncommand: cat\n")
+    done = desk.viva("suite", "exams", "--agent", "bot.yaml", expect=2)
+    assert "sets command of its agents to touch was_imported, cat" in done.stderr
+    assert not was_imported(desk)
+
+
 def test_what_was_shown_is_what_is_trusted(desk: Desk) -> None:
     """The settings that a file names may change while the user reads what it would run."""
     (desk.folder / "viva.yaml").write_text("suites: {exams: {cases: echo, agent: agent.yaml}}")

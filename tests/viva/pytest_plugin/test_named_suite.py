@@ -99,3 +99,45 @@ def test_workers_have_the_suite_too_and_its_gates_are_applied_once(project: pyte
     done.assert_outcomes(passed=1)
     assert done.stdout.str().count("viva: gate: ") == 1
     assert done.ret == pytest.ExitCode.TESTS_FAILED
+
+
+PYTHON = "def test_something():\n    pass\n"
+
+
+@pytest.mark.parametrize("workers", [False, True])
+@pytest.mark.parametrize("gate", ["fail_under: 0.5", "max_examiner_faults: 0.1", "fail_under: {loops: 0.9}"])
+def test_a_session_without_an_exam_passes_no_gate(project: pytest.Pytester, gate: str, workers: bool) -> None:
+    (project.path / "viva.yaml").write_text(GATED % gate)
+    project.makepyfile(test_python=PYTHON)
+    chosen = ("--viva-suite", "gated", "test_python.py")
+    done = project.runpytest_subprocess(*chosen, "-n", "1") if workers else project.runpytest_inprocess(*chosen)
+    done.assert_outcomes(passed=1)
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(["viva: gate: nothing was scored: no runs"])
+    assert done.stdout.str().count("viva: gate: ") == 1
+
+
+def test_a_session_that_leaves_only_python_tests_passes_no_gate(project: pytest.Pytester) -> None:
+    (project.path / "viva.yaml").write_text(
+        GATED.replace("cases: echo", "cases: [echo, test_python.py]") % "fail_under: 0"
+    )
+    project.makepyfile(test_python=PYTHON)
+    done = project.runpytest_inprocess("--viva-suite", "gated", "-k", "something")
+    done.assert_outcomes(passed=1, deselected=1)
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only", "--fixtures"])
+def test_a_session_that_runs_nothing_has_no_gate_to_pass(project: pytest.Pytester, option: str) -> None:
+    (project.path / "viva.yaml").write_text(GATED % "fail_under: 0.5")
+    project.makepyfile(test_python=PYTHON)
+    done = project.runpytest_inprocess("--viva-suite", "gated", "test_python.py", option)
+    assert done.ret == pytest.ExitCode.OK
+    assert "viva: gate" not in done.stdout.str()
+
+
+def test_a_suite_without_a_limit_has_no_gate(project: pytest.Pytester) -> None:
+    (project.path / "viva.yaml").write_text(GATED % "trials: 2")
+    project.makepyfile(test_python=PYTHON)
+    done = project.runpytest_inprocess("--viva-suite", "gated", "test_python.py")
+    assert done.ret == pytest.ExitCode.OK

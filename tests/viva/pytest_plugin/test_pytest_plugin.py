@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -18,7 +21,9 @@ from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
 from tests.viva.pytest_plugin.sessions import INI
+from tests.viva.suites.played_exams import FAIR, FLIPPED, examiner
 from tests.viva.viva_command import run_pytest
+from viva.cases.find import BUNDLED
 from viva.exam.option_declaration import Part
 from viva.exam.options import Options
 from viva.journal.lock import exclusive_writer
@@ -26,6 +31,7 @@ from viva.journal.reader import read_records
 from viva.journal.writer import Damage, scan
 from viva.pytest_plugin.entry_point import name_of, pytest_addoption
 from viva.pytest_plugin.given import exam_options
+from viva.statistics.summary import summarize
 
 pytest_plugins = ["pytester"]
 
@@ -210,6 +216,36 @@ def test_an_examiner_whose_provider_is_gone_is_an_infrastructure_error_and_was_t
     assert [record.attempt for record in read_records(exam.journal)] == [3]
 
 
+def test_an_error_of_an_agent_is_shown_without_secrets(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+    exam.desk.case()
+    monkeypatch.setenv("ROOM_TOKEN", "t0ken-of-the-room-0123456789")
+    exam.pytester.makepyfile(
+        rooms="""
+        from viva.adapters.connectors.agent_file import ConnectorKeys
+        from viva.errors import SetupError
+
+
+        class RoomKeys(ConnectorKeys):
+            url: str
+
+
+        class Rooms:
+            keys = RoomKeys
+
+            def load(self, spec, *, isolate, memory_mb):
+                raise NotImplementedError
+
+            def load_file(self, file, *, isolate, memory_mb):
+                raise SetupError(f"there is no room at {file.expanded(file.keys.url, 'url')}.")
+        """
+    )
+    (exam.desk.folder / "room.yaml").write_text("connector: rooms.py:Rooms\nurl: http://rooms/?token=${ROOM_TOKEN}\n")
+    result = exam(agent="room.yaml")
+    printed = "\n".join([*result.outlines, *result.errlines])
+    assert "there is no room at http://rooms/?token=[ROOM_TOKEN]." in printed
+    assert "t0ken-of-the-room" not in printed
+
+
 def test_a_models_verdict_is_shown_with_its_evidence(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = ruling("miss", "It only repeats.", {"round": 1, "quote": "Hello"})
     exam.desk.case(scoring_points=[point(None, "The agent answers.")])
@@ -289,6 +325,18 @@ def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam,
 def test_a_sink_that_is_not_there_stops_the_session_with_one_sentence(exam: Exam) -> None:
     exam.desk.case("one")
     assert "there is no sink" in outcomes(exam("--viva-sink", "jason:out"), errors=1)
+
+
+def test_a_journal_on_a_file_system_without_locks_is_written_with_a_note(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    exam.desk.case("one")
+    printed = outcomes(exam(), passed=1)
+    assert printed.count("without locks: another viva process") == 1
 
 
 def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,6 +500,37 @@ def test_figures_of_a_session_are_of_its_own_runs(exam: Exam) -> None:
     assert "viva: mute.py:Agent: 1 of 1 run passed, mean score 1.00" in printed
 
 
+def marks(exam: Exam, out: str = "out") -> dict[str, tuple[str, ...]]:
+    return {record.subject: record.setting.requeued for record in read_records(exam.pytester.path / out)}
+
+
+def test_a_session_that_repeats_only_some_runs_of_a_journal_marks_them(exam: Exam) -> None:
+    for name in ("one", "two"):
+        exam.desk.case(name)
+    for _ in range(2):
+        outcomes(exam("--viva-out", "out"), passed=2)
+    assert marks(exam) == {"one": (), "two": ()}
+    outcomes(exam("--viva-out", "out", "two"), passed=1)
+    assert marks(exam) == {"one": (), "two": ("scored",)}
+    exam.desk.viva("report", "out", "--fail-under", "0", expect=3)
+    outcomes(exam("--viva-out", "out"), passed=2)
+    assert marks(exam) == {"one": (), "two": ("scored",)}, "what was chosen once stays marked"
+    outcomes(exam("--viva-out", "out", "two", "-n", "1"), passed=1)
+    assert marks(exam) == {"one": (), "two": ("scored", "scored")}
+
+
+def test_a_plugin_that_repeats_a_test_until_it_passes_leaves_a_mark(exam: Exam) -> None:
+    for name in ("one", "two"):
+        exam.desk.case(name)
+    exam.pytester.makeconftest(
+        "import pytest\nfrom _pytest.runner import runtestprotocol\n\n\n@pytest.hookimpl(tryfirst=True)\n"
+        "def pytest_runtest_protocol(item, nextitem):\n    if item.name == 'two':\n"
+        "        runtestprotocol(item, nextitem=nextitem, log=False)\n"
+    )
+    outcomes(exam("--viva-out", "out"), passed=2)
+    assert marks(exam) == {"one": (), "two": ("scored",)}
+
+
 def test_an_agent_that_is_gone_does_not_stop_the_other(exam: Exam) -> None:
     for name in ("a", "b", "c", "d", "e", "f"):
         exam.desk.case(name)
@@ -536,3 +615,23 @@ def test_the_script_examines_the_cases_that_have_one_and_the_model_the_others(
         exam("--viva-model", "openai:m", "--viva-examiner", "auto", process=True).assert_outcomes(passed=2)
     found = {record.subject: record.setting.examiner for record in read_records(exam.journal)}
     assert found == {"with": "script", "without": "m"}
+
+
+def test_a_plugin_that_repeats_a_test_does_not_make_an_unfair_exam_forgotten(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exam.desk.case("weather")
+    shutil.copy(BUNDLED / "weather_asks_back" / "case.yaml", exam.pytester.path / "weather" / "case.yaml")
+    exam.pytester.makeconftest(
+        "import pytest\nfrom _pytest.runner import runtestprotocol\n\n\n@pytest.hookimpl(tryfirst=True)\n"
+        "def pytest_runtest_protocol(item, nextitem):\n    runtestprotocol(item, nextitem=nextitem, log=False)\n"
+    )
+    asks = ("--viva-examiner", "model", "--viva-examiner-model", "openai:m", "--viva-attempts", "1")
+    with ModelServer({"m": examiner(FLIPPED, FAIR)}) as server:
+        for name, value in models(server.url).items():
+            monkeypatch.setenv(name, value)
+        exam("--viva-out", "out", *asks, agent="example:careful", process=True)
+    (record,) = read_records(exam.pytester.path / "out")
+    figures = summarize([record]).examiner
+    assert figures is not None
+    assert (record.attempt, figures.unfair, figures.exams) == (2, 1, 2)

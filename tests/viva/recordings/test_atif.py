@@ -145,6 +145,7 @@ def test_a_folder_of_jobs_is_read_file_by_file(tmp_path: Path) -> None:
         ([1], "not an ATIF trajectory"),
         ({**document(), "steps": [{"source": "robot"}]}, "step 1 is not a step: its source is 'robot'"),
         ({**document(), "steps": ["x"]}, "step 1 is not a step"),
+        ({**document(), "subagent_trajectories": {"a": 1}}, "its `subagent_trajectories` are not a list"),
     ],
 )
 def test_what_is_no_trajectory_is_told(given: Any, words: str, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from viva.recordings.recording import Recording, RecordingError
-from viva.recordings.table import read_recordings
+from viva.recordings.recording import Recording, RecordingError, SourceNotes
+from viva.recordings.table import load_reader, read_recordings
 from viva.records.trajectory import trajectory
 
 
@@ -103,6 +103,16 @@ def test_steps_beside_the_agents_own_cost_tokens_but_are_no_answer(tmp_path: Pat
     (recording,) = read(tmp_path, before, ANSWERED)
     assert recording.transcript.usage["target"].input_tokens == 5
     assert [each.tool for each in trajectory(recording.transcript)] == [None]
+
+
+def test_what_is_no_trace_is_counted_and_what_should_be_one_is_lost(tmp_path: Path) -> None:
+    torn, foreign = {"trace": "torn"}, [5, {"a": 1}]
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps([ANSWERED, torn, *foreign, {"completion": [{"trace": ANSWERED}, torn]}]))
+    told = SourceNotes()
+    assert len(list(load_reader(f"bedrock:{file}").read(told))) == 2
+    assert told.lost == ["traces.json: traces left out because they cannot be read: 2"]
+    assert "traces.json: elements left out because they are not of an agent's call: 2" in told.waiting
 
 
 @pytest.mark.parametrize("whole", [[], [{"chunk": {"bytes": "RG9uZS4="}}], [1, "two", None], {"completion": []}])

@@ -70,7 +70,8 @@ def test_lines_that_are_no_events_are_skipped_and_counted(tmp_path: Path) -> Non
         b'{"type": "abort", "da',
     )
     (recording,) = read_sessions(file)
-    assert recording.transcript.notes[0] == "lines of events.jsonl skipped because they are not events: 3"
+    words = "lines of events.jsonl skipped because they are not events: 3"
+    assert (recording.transcript.notes[0], recording.notes, recording.lost) == (words, (words,), (words,))
     assert recording.transcript.metrics is not None
     assert recording.transcript.metrics.aborts == {"user_initiated": 1}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from viva.recordings import json_pieces
 from viva.recordings.json_pieces import Pieces, elements
-from viva.recordings.recording import RecordingError
+from viva.recordings.recording import HalfWritten, RecordingError, SourceNotes
 from viva.recordings.spans.files import raw_spans
 
 VALUES = st.recursive(
@@ -29,7 +29,7 @@ def read(text: str, piece: int = 1 << 16, keys: tuple[str, ...] = ("spans",)) ->
         pieces = Pieces(Path("file.json"), io.BytesIO(text.encode(errors="surrogatepass")))
         found = []
         while pieces.peek():
-            found += elements(pieces, keys)
+            found += (each for each, _ in elements(pieces, keys))
         return found
 
 
@@ -37,6 +37,21 @@ def read(text: str, piece: int = 1 << 16, keys: tuple[str, ...] = ("spans",)) ->
 def test_pieces_of_any_size_say_the_same(values: list[Any], piece: int, indent: int | None, within: bool) -> None:
     document = {"before": values, "spans": values, "after": [1.5, {}]} if within else values
     assert read(json.dumps(document, indent=indent, ensure_ascii=False), piece) == values
+
+
+@given(st.lists(VALUES, min_size=1, max_size=3), st.data())
+def test_a_document_that_breaks_off_anywhere_is_unfinished(values: list[Any], data: st.DataObject) -> None:
+    text = json.dumps({"before": values, "spans": [*values, 1.5e300, -2, True, "\u00e9"]})
+    cut = data.draw(st.integers(1, len(text) - 1))
+    with pytest.raises(HalfWritten):
+        read(text[:cut])
+
+
+@pytest.mark.parametrize("text", ["[1 2]", '{"a" 1}', '["\\x"]', '["\\u00g"]', "{a: 1}", "[tru, 1]", '["\x01"]'])
+def test_what_is_damaged_before_its_end_is_not_unfinished(text: str) -> None:
+    with pytest.raises(RecordingError) as caught:
+        read(text)
+    assert not isinstance(caught.value, HalfWritten)
 
 
 def test_several_documents_follow_each_other() -> None:
@@ -82,5 +97,5 @@ class CountedReads(io.BytesIO):
 def test_spans_in_lines_are_read_a_line_at_a_time() -> None:
     spans = [{"span_id": f"{number + 1:016x}", "name": "x" * 500} for number in range(50)]
     file = CountedReads("".join(f"{json.dumps(span)}\n" for span in spans).encode())
-    assert list(raw_spans(Path("file.jsonl"), file, [])) == spans
+    assert list(raw_spans(Path("file.jsonl"), file, SourceNotes())) == spans
     assert file.asked <= len(spans) + 2

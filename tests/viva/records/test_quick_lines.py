@@ -26,6 +26,7 @@ from viva.records.transcript import (
     Transcript,
     Usage,
 )
+from viva.records.unfair_attempts import UnfairAttempt
 from viva.records.verdict import Evidence, Insight, Label, Verdict, Vote
 
 USED = Usage(10, 2, 1, 1, 3, 1, 0.00001, cache_write_tokens=4, reported=False)
@@ -133,6 +134,7 @@ PLAIN: list[Any] = [
     Transcript(stop=StopReason.FINISHED, usage={"target": NO_USAGE}, metrics=Metrics(), round_count=1),
     Insight("polite", "a run", Label.HIT, 1.0, verdicts=(Verdict("a run", "p", "hit", 1.0),), usage=USED),
     RunRecord("a run", "a case", "an agent", Outcome.SCORED, 1.0, timing=Timing(1.7e9), setting=Setting(case="a case")),
+    Setting(case="a case", unfair_attempts=(UnfairAttempt(1, ("role_flip",), 0.5),)),
 ]
 
 

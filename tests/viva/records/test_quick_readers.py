@@ -233,7 +233,17 @@ def test_a_transcript_has_the_stop_reason_that_the_codec_reads() -> None:
         assert quick is None or quick == decode_json(Transcript, line)
 
 
-@pytest.mark.parametrize("odd", [b'{"case":1}', b'{"trial":"1"}', b'{"newer":1}', b"null", b'{"case":"\xff"}'])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"case":1}',
+        b'{"trial":"1"}',
+        b'{"newer":1}',
+        b'{"unfair_attempts":[{"attempt":1,"kinds":[]}]}',
+        b"null",
+        b'{"case":"\xff"}',
+    ],
+)
 def test_an_odd_setting_is_left_to_the_codec(odd: bytes) -> None:
     assert read_whole_setting(odd) is None
 

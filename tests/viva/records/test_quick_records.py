@@ -20,6 +20,7 @@ from viva.records.quick.records import _BOUNDED as BOUNDED
 from viva.records.quick.records import is_struct, read_record, write_record
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing, as_earned
 from viva.records.transcript import NO_USAGE, Metrics, StopReason, SubAgentShare, Usage
+from viva.records.unfair_attempts import UnfairAttempt
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
 from viva.reports.json_document import _record as as_document
 
@@ -79,7 +80,13 @@ WHOLE = RunRecord(
     metrics=Metrics(
         usage_by_model={"m": USED}, tool_calls={"t": 2}, subagents={"s": SubAgentShare(started=1, usage=USED)}
     ),
-    setting=Setting(case="a case", versions={"python": "3.11"}, evaluators=("scoring_points", "polite"), trial=3),
+    setting=Setting(
+        case="a case",
+        versions={"python": "3.11"},
+        evaluators=("scoring_points", "polite"),
+        trial=3,
+        unfair_attempts=(UnfairAttempt(1, ("role_flip",), 1e-5), UnfairAttempt(2, ())),
+    ),
 )
 ODD = (
     *(None, True, 0, -1, 2**63, 10**15 + 1, 10**40, 0.0, -0.0, 1e-5, 1e-400, 1e16, 1e300, -1e-7, 0.1 + 0.2),

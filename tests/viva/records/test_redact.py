@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.examples import examples
 from viva.records import redact as redact_module
-from viva.records.redact import Keys, keep_secret, redact, redact_end
+from viva.records.redact import SHORTEST_END, Keys, keep_secret, redact, redact_end, redact_start, redacted_line
 
 PASTED = "sk-live/0123456789+abc=\n"
 KEY = PASTED.strip()
@@ -77,6 +81,33 @@ def test_passwords_in_addresses_are_removed_and_addresses_stay(text: str, shown:
     assert redact(text) == shown
 
 
+def without_secrets(text: str) -> str:
+    """What `redact` promises of addresses, one part after the other."""
+    begin, *rest = text.split("://")
+    shown = [begin]
+    for part in rest:
+        authority = re.split(r"[\s/?#]", part, maxsplit=1)[0]
+        user, at, _ = authority.rpartition("@")
+        token = authority.partition("@")[0]
+        secret = user if at and ":" in user else token if at and len(token) >= 16 else None
+        shown.append(part if secret is None else f"[password]{part[len(secret) :]}")
+    return "://".join(shown)
+
+
+@settings(max_examples=examples(400))
+@given(st.lists(st.sampled_from(["://", ":", "@", "/", " ", "a", "host", "x" * 16, "?", "http"]), max_size=14))
+def test_passwords_are_found_wherever_the_colons_are(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert redact(text) == without_secrets(text)
+
+
+def test_a_long_text_of_colons_is_searched_once() -> None:
+    """With a search from each colon, it would take hours."""
+    for text in (f"http://{':' * 2_000_000}", "http://" + "a:" * 1_000_000, "http://" + "@:" * 500_000 + " x"):
+        assert "[password]" in redact(text) if "@" in text else redact(text) == text
+        assert len(redact_start(text, 100)) <= 100
+
+
 def test_secret_headers_of_exporters_are_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20abc123def456,content-type=application/json"
@@ -89,6 +120,43 @@ def test_secret_headers_of_exporters_are_secrets(monkeypatch: pytest.MonkeyPatch
 def test_the_end_of_a_secret_that_a_cut_has_left_is_removed_in_every_form(pasted: str) -> None:
     written = repr(pasted)
     assert redact_end(written[6:], 1000, cut=True) in ("'", "")
+
+
+@pytest.fixture(scope="module")
+def known_key() -> Iterator[str]:
+    """A key in the environment during the tests of a property."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        yield KEY
+
+
+@settings(max_examples=examples(400))
+@given(st.sampled_from("x \n\té"), st.integers(0, 2_500), st.integers(2, 400), st.booleans())
+def test_a_quote_holds_no_part_of_a_key_wherever_it_is_cut(
+    known_key: str, before: str, offset: int, limit: int, as_bytes: bool
+) -> None:
+    text = f"{before * offset}{known_key} and more{before * 3_000}"
+    shown = redacted_line(text.encode() if as_bytes else text, limit)
+    assert known_key[:SHORTEST_END] not in shown
+    assert len(shown) <= limit
+    assert known_key[:SHORTEST_END] not in redact_start(text, limit)
+
+
+def test_a_short_text_is_quoted_whole_and_a_long_one_ends_with_dots() -> None:
+    assert redacted_line("no such\n  model", 80) == redacted_line(b"no such\n  model", 80) == "no such model"
+    assert redacted_line("word " * 9, 12) == "word word w…"
+    assert redacted_line("a" + " " * 50_000 + "b", 12) == "a…"
+    assert redacted_line("", 12) == ""
+
+
+def test_a_password_in_an_address_that_a_cut_is_in_is_removed() -> None:
+    assert redact_start("see http://me:hunter2@host/path", 18) == "see http://[password]"
+
+
+def test_the_longer_of_two_secrets_goes_first_at_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "abcdef")
+    monkeypatch.setenv("B_TOKEN", "abcdef-and-more")
+    assert redact_start("say abcdef-and-more", 8) == "say [B_TOKEN]"
 
 
 # Replies of agents

@@ -89,6 +89,7 @@ def write_run(
     usage: Usage | None = None,
     persona: str = "",
     strategy: str = "",
+    requeued: tuple[str, ...] = (),
 ) -> str:
     """Write the events of one run as an exam writes them; gives its id."""
     run = run_id(case, agent, trial, persona, strategy)
@@ -102,6 +103,7 @@ def write_run(
         sandbox_isolates=isolates,
         persona=persona,
         strategy=strategy,
+        requeued=requeued,
     )
     journal.append("setting", run, 1, setting)
     for number, words in enumerate(said, 1):

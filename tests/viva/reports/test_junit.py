@@ -10,8 +10,11 @@ import pytest
 
 from tests.viva.reports.conftest import report
 from tests.viva.reports.made import HOSTILE, write_run, write_suite
-from viva.journal.writer import FILE, Journal
-from viva.records.run_record import Outcome
+from viva.journal.writer import FILE, Journal, run_id
+from viva.records.run_record import Outcome, RunRecord, Setting
+from viva.records.verdict import Insight, Verdict
+from viva.reports.journals import joined
+from viva.suites.gates import gate
 
 # Children and attributes (those that must be there first) of Jenkins' junit-10.xsd, of its xunit plugin.
 SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
@@ -28,6 +31,7 @@ SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
         {"name"},
         {"time", "classname", "group"},
     ),
+    "skipped": (set(), set(), {"type", "message"}),
     "failure": (set(), set(), {"type", "message"}),
     "error": (set(), set(), {"type", "message"}),
     "system-out": (set(), set(), set()),
@@ -100,6 +104,41 @@ def test_what_is_not_the_agents_fault_is_an_error_and_so_is_a_run_that_never_end
     (failure,) = root.iter("failure")
     assert failure.get("type") == "target_error"
     assert "the agent hung" in (failure.get("message") or "")
+
+
+def write_unscored(journal: Journal, trial: int, label: str) -> None:
+    """Write a run that was completed without a score."""
+    name = run_id("a case", "agents.py:One", trial)
+    setting = Setting(case="a case", agent="agents.py:One", evaluators=("my_grade",))
+    verdict = Verdict(name, "my_grade", label, None, reason="no thought to judge")
+    insight = Insight("my_grade", name, label, None, verdicts=(verdict,))
+    record = RunRecord(
+        name, "a case", "agents.py:One", Outcome.SCORED, None, trial=trial, insights=(insight,), setting=setting
+    )
+    journal.append("run", name, 1, record)
+
+
+def test_a_run_with_nothing_to_judge_is_skipped_with_the_reason_as_gates_do_not_miss_it(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, trial=1)
+        write_unscored(journal, 2, "skipped")
+    root = parse(report("junit", tmp_path))
+    (skipped,) = root.iter("skipped")
+    assert skipped.get("message") == "not scored: no thought to judge"
+    assert (root[0].get("skipped"), root[0].get("errors"), root[0].get("failures")) == ("1", "0", "0")
+    assert gate(joined([str(tmp_path)]).figures(), 1.0) == (0, "")
+
+
+def test_a_run_without_a_score_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, trial=1)
+        write_unscored(journal, 2, "unsure")
+    root = parse(report("junit", tmp_path))
+    (error,) = root.iter("error")
+    assert error.get("type") == "unscored"
+    assert error.get("message") == "not scored: completed, but no evaluator gave a score"
+    assert (root[0].get("skipped"), root[0].get("errors")) == ("0", "1")
+    assert gate(joined([str(tmp_path)]).figures(), 1.0)[0] == 3
 
 
 @pytest.mark.parametrize("started", [None, 1e308, -1e308])

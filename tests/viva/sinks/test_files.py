@@ -43,6 +43,21 @@ async def test_a_second_suite_goes_on_with_the_columns_of_the_first(tmp_path: Pa
     assert [line.partition(b",")[0] for line in lines] == [b"case_file", b"'=cmd()", b"'=cmd()", b""]
 
 
+async def test_a_file_of_an_older_version_goes_on_with_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    repeated = replace(RECORD, setting=replace(RECORD.setting, requeued=("target_error",)))
+    new, old = CsvSink(str(file)), CsvSink(str(file))
+    await new.write(repeated, Transcript())
+    await new.close()
+    text = file.read_bytes()
+    assert (text.count(b",requeued,"), text.count(b",target_error,")) == (1, 1)
+    older = text.replace(b",requeued,", b",").replace(b",target_error,", b",")
+    file.write_bytes(older.partition(b"\r\n")[0] + b"\r\n")
+    await old.write(repeated, Transcript())
+    await old.close()
+    assert file.read_bytes() == older
+
+
 async def test_a_judgement_without_columns_is_refused_not_dropped(tmp_path: Path) -> None:
     sink = CsvSink(str(tmp_path / "runs.csv"))
     await sink.write(RECORD, Transcript())

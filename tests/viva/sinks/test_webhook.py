@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.viva.conftest import Desk
-from tests.webhooks import Hook
+from tests.webhooks import NOT_HTTP, Hook, answering
 from viva.errors import SetupError
 from viva.records.codec import decode
 from viva.records.run_record import Outcome, RunRecord
@@ -61,7 +61,33 @@ def test_messages_name_the_host_and_never_the_rest_of_the_address(desk: Desk, ho
     assert name == "webhook:https://example.org"
 
 
-@pytest.mark.parametrize("spec", ["webhook", "webhook:ftp://host/x", "webhook:file:///etc/passwd", "webhook:http://"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "webhook",
+        "webhook:ftp://host/x",
+        "webhook:file:///etc/passwd",
+        "webhook:http://",
+        "webhook:http://host:port/",
+        "webhook:http://[::1/",
+    ],
+)
 def test_what_is_no_address_is_refused(spec: str) -> None:
     with pytest.raises(SetupError, match="requires an address"):
         make_sink(spec)
+    with pytest.raises(SetupError, match="requires an address"):
+        make_sinks([spec])
+
+
+@pytest.mark.parametrize("answer", NOT_HTTP.values(), ids=NOT_HTTP)
+async def test_an_answer_that_is_not_http_is_an_error_without_the_address(answer: bytes) -> None:
+    with answering(answer) as address, pytest.raises(RuntimeError, match="the server cannot be reached") as caught:
+        await WebhookSink(address, wait_seconds=0.001).write(RECORD, Transcript())
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["s3cret blank", "s3cret-ü", "s3cret\x7f"])
+async def test_an_address_that_cannot_be_asked_is_an_error_that_does_not_tell_it(path: str) -> None:
+    with pytest.raises(RuntimeError, match="the address") as caught:
+        await WebhookSink(f"http://127.0.0.1:9/{path}", wait_seconds=0.001).write(RECORD, Transcript())
+    assert "s3cret" not in str(caught.value)

@@ -14,7 +14,14 @@ from tests.examples import examples
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight
 from viva.statistics.over_time.trend import Direction, TaskTrend
-from viva.statistics.over_time.trends import MOST_POINTS, MOST_TRENDS, SMALLEST, change_interval, find_trends
+from viva.statistics.over_time.trends import (
+    MOST_POINTS,
+    MOST_TRENDS,
+    SMALLEST,
+    Conversations,
+    change_interval,
+    find_trends,
+)
 
 
 def run(number: int, score: float | None, version: str | None = None, **more: object) -> RunRecord:
@@ -30,6 +37,17 @@ def run(number: int, score: float | None, version: str | None = None, **more: ob
 def only(records: list[RunRecord]) -> TaskTrend:
     (trend,) = find_trends(records).trends
     return trend
+
+
+def test_the_number_of_runs_includes_those_of_which_no_time_is_known() -> None:
+    """Recordings of which nothing tells when they took place are runs like others."""
+    timeless = [run(number, 1.0, timing=Timing()) for number in range(3)]
+    found = find_trends(timeless)
+    assert (found.runs, found.trends[0].runs) == (3, 3)
+    shared = Conversations()
+    find_trends([run(number, 1.0) for number in range(10)], shared)
+    found = find_trends([run(20, 1.0), *timeless], shared)
+    assert (found.runs, found.trends[0].runs) == (4, 4), "conversations that others have numbered are not these"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from viva.records.run_record import Outcome, RunRecord, Setting
-from viva.records.verdict import Evidence, Insight, Label, Verdict
+from viva.records.verdict import Evidence, Insight, Label, Verdict, error_insight
 from viva.statistics.comparison import compare
 from viva.statistics.comparison_inputs import Runs
 from viva.statistics.summary import Figures, summarize
@@ -132,6 +132,29 @@ def test_without_scoring_points_nobody_knows_whether_an_exam_held() -> None:
     insight = Insight("exam", judged.id, "fair", 1.0, low=1.0, high=1.0)
     (found,) = only(summarize([replace(judged, insights=(insight,))])).variants
     assert (found.held, found.held_rate, found.held_interval) == (0, None, None)
+
+
+def by_quality(judged: RunRecord, quality: float, *further: Insight) -> RunRecord:
+    """The same run, of which another evaluator than scoring points decides the score."""
+    main = Insight("quality", judged.id, "good", quality, low=quality, high=quality)
+    setting = replace(judged.setting, evaluators=("quality", "scoring_points"))
+    insights = (main, *(further or judged.insights))
+    return replace(judged, score=quality, low=quality, high=quality, insights=insights, setting=setting)
+
+
+def test_whichever_evaluator_is_the_primary_one_scoring_points_say_whether_an_exam_held() -> None:
+    runs = [
+        by_quality(record("missed", strategy="encoding", score=0.0, missed=("r2",)), 1.0),
+        by_quality(record("held", strategy="encoding"), 0.5),
+        by_quality(record("failed", strategy="encoding", outcome=Outcome.TARGET_ERROR), 1.0),
+    ]
+    (found,) = only(summarize(runs)).variants
+    assert (found.held, found.group.runs, found.held_rate) == (1, 3, pytest.approx(1 / 3))
+    assert (found.gave_way_round, found.gave_way_known) == (2, 1)
+    broken = record("broken", strategy="encoding")
+    failed = error_insight("scoring_points", broken.id, "it broke")
+    (found,) = only(summarize([*runs, by_quality(broken, 1.0, failed)])).variants
+    assert (found.group.runs, found.held_rate) == (4, None), "points that were not judged leave it open"
 
 
 def test_strategies_are_sorted_by_the_share_that_held() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import viva
 from viva.api.suites import run_suite_async
@@ -19,10 +19,10 @@ from viva.errors import SetupError
 from viva.exam.stored_runs import read_run_states
 from viva.journal.reader import read_records
 from viva.journal.writer import scan
-from viva.records.run_record import Outcome
+from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.adaptive.until import Aim, Until
 from viva.suites.adaptive.batches import StratumKey, after, planned_number, read_batches
-from viva.suites.adaptive.decisions import Answer, decide, decisions_in, scores_in
+from viva.suites.adaptive.decisions import Answer, decide, decisions_in, exit_code, score_for_decision, scores_in
 from viva.suites.adaptive.supply import AdaptivePlan
 from viva.suites.adaptive.words import decision_lines
 from viva.suites.at_work.status import State, StatusReader
@@ -156,6 +156,20 @@ def test_reports_of_the_journal_say_what_was_decided(tmp_path: Path) -> None:
     assert decisions_in(tmp_path / "j")[0].plain() == decided.plain()
 
 
+def test_a_gate_over_an_adaptive_suite_misses_its_decision(tmp_path: Path) -> None:
+    def gated() -> Result:
+        return CliRunner().invoke(command_line, ["report", str(tmp_path / "j"), "--fail-under", "0"])
+
+    short = run(tmp_path / "j", until="ci=0.1", max_runs=32)
+    assert short.left_out == 0
+    undecided = gated()
+    assert undecided.exit_code == 3, undecided.output
+    assert "some runs could not be completed: --until ci=0.1 has not been decided" in undecided.stderr
+    run(tmp_path / "j", until="ci=0.1")
+    decided = gated()
+    assert decided.exit_code == 0, decided.output
+
+
 KEYS = [StratumKey(name, "a") for name in NAMES]
 CI = Until(aim=Aim.CI, value=0.1)
 
@@ -203,9 +217,10 @@ def test_a_case_that_cannot_be_scored_leaves_the_decision_open() -> None:
 
 def test_what_is_planned_depends_on_records_alone(tmp_path: Path) -> None:
     run(tmp_path / "j", until="ci=0.1", concurrency=5)
-    batches, scores = read_batches(tmp_path / "j"), scores_in(tmp_path / "j")
+    until = Until(aim=Aim.CI, value=0.1)
+    batches, scores = read_batches(tmp_path / "j"), scores_in(tmp_path / "j", until)
     keys = [row.key for row in batches[0].rows]
-    plan = AdaptivePlan(Until(aim=Aim.CI, value=0.1), keys)
+    plan = AdaptivePlan(until, keys)
     assert [plan.next(batches[:k], scores) for k in range(1, len(batches) + 1)] == [*batches[1:], None]
     assert after(batches, {keys[0]: 2}).rows[0].first > 1
     assert all(record.outcome is Outcome.SCORED for record in read_records(tmp_path / "j"))
@@ -257,3 +272,55 @@ def test_the_command_line_reports_the_decision_and_ends_with_its_code(tmp_path: 
     changed = CliRunner().invoke(command_line, ["suite", "--resume", str(tmp_path / "j"), "--until", "ci=0.2"])
     assert changed.exit_code == 2
     assert "cannot be changed" in changed.stderr
+
+
+class Crashing:
+    """An agent that says what is asked for, and fails at the second message."""
+
+    def __init__(self, task_description: str, app_dir: str | None = None, config_var: Any = None) -> None:
+        """Keep nothing."""
+
+    def get_reply_from_agent(self, message: str) -> str:
+        if message == "crash":
+            raise KeyError("gone")
+        return "yes"
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def crashing_cases() -> list[viva.Case]:
+    point = {"score_point": "It says yes.", "weight": 1, "check": {"contains": "yes", "over": "any_round"}}
+    return [viva.Case(name, script=[name, "crash"], scoring_points=[point]) for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("until", "answer", "estimate"), [("gate=0.9", Answer.BELOW, 0.0), ("ci=0.2", Answer.PRECISE, 1.0)]
+)
+def test_an_agent_that_earned_its_points_and_then_crashed_is_surely_below_a_gate(
+    tmp_path: Path, until: str, answer: Answer, estimate: float
+) -> None:
+    result = asyncio.run(run_suite_async(crashing_cases(), Crashing, out=tmp_path / "j", until=until))
+    records = list(read_records(tmp_path / "j"))
+    assert {(each.outcome, each.score, each.low) for each in records} == {(Outcome.TARGET_ERROR, 1.0, 0.0)}
+    (decision,) = result.decisions
+    assert (decision.answer, decision.estimate) == (answer, pytest.approx(estimate))
+    assert exit_code(result.decisions) == (1 if answer is Answer.BELOW else 0)
+    (line, *_) = decision_lines(result.decisions)
+    assert ("mean score (low bound) of these 5 cases 0.000" in line) is (answer is Answer.BELOW)
+
+
+GATE = Until(aim=Aim.GATE, value=0.5)
+OPEN_POINTS = (
+    ("all points open", RunRecord("r", "c", "a", Outcome.SCORED, 0.8, low=0.0, high=1.0), 0.0),
+    ("nothing open", RunRecord("r", "c", "a", Outcome.SCORED, 0.8, low=0.8, high=0.8), 0.8),
+    ("failed later", RunRecord("r", "c", "a", Outcome.TARGET_ERROR, 0.8, low=0.8, high=0.8), 0.0),
+    ("excluded", RunRecord("r", "c", "a", Outcome.JUDGE_ERROR, 0.8, low=0.8, high=0.8), None),
+)
+
+
+@pytest.mark.parametrize(("record", "low"), [each[1:] for each in OPEN_POINTS], ids=[each[0] for each in OPEN_POINTS])
+def test_a_gate_takes_the_low_bound_of_a_run_and_others_its_score(record: RunRecord, low: float | None) -> None:
+    assert score_for_decision(record, GATE) == low
+    for other in (CI, Until(aim=Aim.COMPARE)):
+        assert score_for_decision(record, other) == (None if low is None else 0.8)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import time
+import tracemalloc
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import Field, fields, replace
@@ -20,11 +22,13 @@ from tests.viva.real_suites import write_agent, write_cases
 from viva.api.journals import begin_or_resume
 from viva.cases import find_case, load_case
 from viva.cli.options import resumed_request
-from viva.errors import SetupError
+from viva.errors import PlanError, SetupError
 from viva.exam.option_declaration import MAY_CHANGE, OPTION
 from viva.exam.options import Options
-from viva.journal.writer import Journal
+from viva.exam.resources import DEFAULT_AGENT
+from viva.journal.writer import Journal, run_id
 from viva.suites.request import KINDS, Command, JournalsRequest, RecordingsRequest, Request, SuiteRequest
+from viva.suites.resuming.planned import not_begun
 from viva.suites.resuming.signature import SIGNATURE, signed
 from viva.suites.resuming.stored_request import FILE, holds_request, load_request, request_to_resume, save_request
 
@@ -191,6 +195,61 @@ def test_a_request_that_cannot_be_read_is_refused_in_words(tmp_path: Path, conte
     assert holds_request(tmp_path)
     with pytest.raises(SetupError, match=r"request\.json cannot be read"):
         load_request(tmp_path)
+
+
+def test_the_request_of_a_suite_with_very_many_cases_is_read_again(tmp_path: Path) -> None:
+    names = tuple((f"orders-of-a-customer[{number:07}]", f"{number:064x}") for number in range(200_000))
+    request = SuiteRequest(command="suite", paths=("orders",), cases=names, planned=len(names))
+    with Journal(tmp_path) as journal:
+        save_request(request, journal)
+    assert (tmp_path / FILE).stat().st_size > 16 * 1024 * 1024
+    assert load_request(tmp_path) == request
+    assert not_begun(tmp_path, request, [run_id(names[7][0], DEFAULT_AGENT), "another"]) == len(names) - 1
+
+
+MANY = tuple(f"{number}" for number in range(4_000))
+OF_A_STRANGER: dict[str, dict[str, Any]] = {
+    "personas and strategies": {"options": Options(personas=MANY, strategies=MANY)},
+    "settings": {"agents": ("x" * 1_000_000,), "vary": [f"v{number}={','.join(MANY[:10])}" for number in range(9)]},
+    "values of a setting": {"vary": [f"v={','.join(MANY * 5)}"]},
+    "a long agent": {"agents": ("x" * 1_000_000,), "trials": 100_000, "planned": 100_000},
+    "long settings": {"agents": ("x" * 1_000_000,), "vary": [f"v={','.join(MANY[:1_000])}"], "planned": 1_000},
+}
+
+
+@pytest.mark.parametrize("kind", OF_A_STRANGER)
+def test_what_a_strangers_request_names_is_not_multiplied_out(tmp_path: Path, kind: str) -> None:
+    given = {"planned": 7, **OF_A_STRANGER[kind]}
+    vary = tuple(given.pop("vary", ()))
+    request = SuiteRequest(command="suite", paths=("x",), cases=(("x", "0" * 64),), vary=vary, **given)
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        assert not_begun(tmp_path, request, ["another"]) == given["planned"] - 1
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+        assert time.process_time() - began < 5
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("," * 17_000_000, "has about 17,000,[0-9]{3} values, more than the 5,592,405 that Viva reads back"),
+        ("x" * 257 * 1024 * 1024, "takes 258 MiB, more than the 256 MiB that Viva reads back"),
+    ],
+    ids=["values", "size"],
+)
+def test_a_request_that_could_not_be_read_again_is_refused_before_the_first_run(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    request = SuiteRequest(command="suite", paths=("x",), cases=((name, "0" * 64),))
+    with (
+        Journal(tmp_path) as journal,
+        pytest.raises(PlanError, match=f"asked to do {why} from a journal. Divide it into several suites"),
+    ):
+        save_request(request, journal)
+    assert not holds_request(tmp_path)
 
 
 def made_older(journal: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,23 @@ def test_no_gate_passes_over_runs_that_counted_and_were_done_again_also_after_ju
     suite.viva("report", "journal", expect=0)
     suite.viva("judge", "journal", "--sandbox", "process", "--out", "judged", "--fail-under", "0.5", expect=3)
     suite.viva("judge", "journal", "--sandbox", "process", "--out", "again", expect=0)
+
+
+def test_neither_the_gate_on_corrected_scores_nor_that_on_the_examiner_passes_over_them(suite: Desk) -> None:
+    now = datetime.now(UTC).isoformat()
+    labels = [
+        {"rater": "ann", "run": run_id(name, "agent.py:Agent"), "criterion": "p1", "label": "hit", "at": now}
+        for name in ("one", "two")
+    ]
+    (suite.folder / "labels.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in labels))
+    suite.viva("requeue", "journal", "--outcome", "target_error", expect=0)
+    suite.viva("suite", "--resume", "journal", expect=0)
+    for gate in (
+        ("--labels", "labels.jsonl", "--fail-under", "0", "--corrected"),
+        ("--max-examiner-faults", "1"),
+    ):
+        done = suite.viva("report", "journal", *gate, expect=3)
+        assert "no gate passes over that" in done.stderr
 
 
 def test_a_run_that_is_done_again_can_be_interrupted_and_resumed(suite: Desk) -> None:

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.model_server import STOP_KEYWORD, ModelServer, Play, Request, said_by, system_text
+from tests.journals import edit
+from tests.model_server import STOP_KEYWORD, ModelServer, Play, Request, system_text
 from tests.recordings import TAU, shared_file
+from tests.viva.suites.played_exams import FAIR, FLIPPED, examiner
 from viva.cli.group import viva
+from viva.exam.attempt.exam_run import ExamRun
+from viva.exam.examine import examine
 from viva.journal.reader import read_records
 from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.summary import summarize
+from viva.suites import worker
 
-FAIR = ("What is the weather today?", "Yes, I am in New York.")
-FLIPPED = ("What is the weather today? How can I help you?", "Yes, I am in New York.")
 SMALL_MODEL = (
     "You are ready to work. Here is the answer.",
     "Thank you so much! You are a wonderful partner.",
@@ -29,22 +32,6 @@ SMALL_MODEL = (
     "It was a pleasure. I am proud of our work.",
 )
 """What a small model wrote as examiner of the weather: it never asked, and both flattered each other."""
-
-
-def examiner(*exams: tuple[str, ...]) -> Callable[[Request], str]:
-    """Holds one exam after another with these messages; the last of them again and again."""
-    held: list[int] = []
-
-    def play(request: Request) -> str:
-        said = len(said_by("assistant", request))
-        if not said:
-            held.append(1)
-        texts = exams[min(len(held), len(exams)) - 1]
-        keyword = STOP_KEYWORD.search(system_text(request))
-        assert keyword is not None
-        return texts[said] if said < len(texts) else keyword[1]
-
-    return play
 
 
 @dataclass
@@ -270,3 +257,187 @@ def test_a_script_that_is_unfair_is_not_asked_again(tmp_path: Path) -> None:
     assert result.exit_code == 3
     (record,) = read_records(tmp_path / "j")
     assert (record.outcome, record.attempt) == (Outcome.EXAMINER_ERROR, 1)
+
+
+def examined(folder: Path) -> tuple[int, int, float | None, float | None]:
+    """How many exams were unfair, of how many, and the scores with and without them."""
+    figures = summarize(read_records(folder)).examiner
+    assert figures is not None
+    return figures.unfair, figures.exams, figures.raw, figures.fair
+
+
+def judge(folder: Path, out: Path, *arguments: str, expect: int = 0) -> None:
+    words = ["judge", str(folder), "--sandbox", "process", "--out", str(out), *arguments]
+    result = CliRunner().invoke(viva, words)
+    assert result.exit_code == expect, result.output
+
+
+@pytest.mark.parametrize(("rate", "code"), [("0.4", 1), ("0.5", 0)])
+def test_judging_again_forgets_no_unfair_exam_however_often(hold: Hold, tmp_path: Path, rate: str, code: int) -> None:
+    held = hold(examiner(FLIPPED, FAIR))
+    assert examined(held.folder)[:2] == (1, 2)
+    judge(held.folder, tmp_path / "once", "--max-examiner-faults", rate, expect=code)
+    judge(tmp_path / "once", tmp_path / "twice", "--max-examiner-faults", rate, expect=code)
+    assert examined(held.folder) == examined(tmp_path / "once") == examined(tmp_path / "twice")
+
+
+def test_exams_of_which_only_the_last_was_not_judged_yet_are_judged_with_those_before(
+    hold: Hold, tmp_path: Path
+) -> None:
+    held = hold(examiner(FLIPPED, FAIR))
+    before = examined(held.folder)
+    judgement = (b'"event":"insight"', b'"event":"run"')
+    edit(
+        held.folder,
+        lambda line: None if b'"attempt":2,' in line[:120] and any(kind in line[:40] for kind in judgement) else line,
+    )
+    judge(held.folder, tmp_path / "judged")
+    assert examined(tmp_path / "judged") == before
+
+
+def test_without_the_evaluator_of_exams_judging_again_says_nothing_about_them(hold: Hold, tmp_path: Path) -> None:
+    held = hold(examiner(FLIPPED, FAIR))
+    judge(held.folder, tmp_path / "judged", "--evaluators", "scoring_points")
+    (record,) = read_records(tmp_path / "judged")
+    assert [insight.evaluator for insight in record.insights] == ["scoring_points"]
+
+
+@pytest.mark.parametrize("between", [("--evaluators", "scoring_points"), ("--evaluators", "loops")])
+def test_judging_without_the_evaluator_of_exams_forgets_no_unfair_exam_for_the_next_one(
+    hold: Hold, tmp_path: Path, between: tuple[str, ...]
+) -> None:
+    held = hold(examiner(FLIPPED, FAIR))
+    judge(held.folder, tmp_path / "without", *between)
+    judge(tmp_path / "without", tmp_path / "as before")
+    assert summarize(read_records(tmp_path / "as before")).examiner is None
+    asked = ("--evaluators", "scoring_points,exam", "--max-examiner-faults", "0.4")
+    judge(tmp_path / "as before", tmp_path / "with", *asked, expect=1)
+    assert examined(tmp_path / "with") == examined(held.folder)
+    judge(tmp_path / "with", tmp_path / "again", expect=0)
+    assert examined(tmp_path / "again") == examined(held.folder)
+
+
+BREAKS = """
+from pathlib import Path
+from viva.records.verdict import Insight
+
+class Breaks:
+    name = "breaks"
+
+    async def evaluate(self, transcript, context):
+        if Path(__file__).with_name("broken").exists():
+            raise RuntimeError("it broke")
+        return Insight(self.name, context.subject, "fine", 1.0)
+"""
+
+
+def test_a_judging_without_the_evaluator_of_exams_keeps_them_also_where_it_fails(
+    hold: Hold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = hold(examiner(FLIPPED, FAIR))
+    with monkeypatch.context() as patch:
+
+        async def fail(*arguments: Any) -> Any:
+            raise RuntimeError("the disk is away")
+
+        patch.setattr(worker, "judge_and_record", fail)
+        judge(held.folder, tmp_path / "failed", "--evaluators", "scoring_points", expect=3)
+    (record,) = read_records(tmp_path / "failed")
+    assert (record.outcome, record.insights) == (Outcome.INFRA_ERROR, ())
+    judge(tmp_path / "failed", tmp_path / "with", "--evaluators", "scoring_points,exam")
+    assert examined(tmp_path / "with") == examined(held.folder)
+
+
+def test_a_judgement_that_failed_forgets_no_unfair_exam_before_it(hold: Hold, tmp_path: Path) -> None:
+    (tmp_path / "part.py").write_text(BREAKS)
+    (tmp_path / "broken").touch()
+    held = hold(examiner(FLIPPED, FAIR), "--evaluators", f"{tmp_path / 'part.py'}:Breaks,exam")
+    assert (held.record.outcome, held.record.attempt) == (Outcome.JUDGE_ERROR, 2)
+    (tmp_path / "broken").unlink()
+    held = hold(examiner(FAIR), "--retry-errors", resume=True)
+    assert (held.record.outcome, held.record.attempt) == (Outcome.SCORED, 2)
+    assert examined(held.folder)[:2] == (1, 2)
+
+
+@pytest.mark.parametrize("requeued", [False, True])
+def test_a_failure_of_the_machine_forgets_no_unfair_exam_before_it(
+    hold: Hold, monkeypatch: pytest.MonkeyPatch, requeued: bool
+) -> None:
+    with monkeypatch.context() as patch:
+
+        async def fail_at_second(run: ExamRun, *arguments: Any) -> Any:
+            if run.header.attempt == 2:
+                raise RuntimeError("the disk is away")
+            return await examine(run, *arguments)
+
+        patch.setattr(worker, "examine", fail_at_second)
+        held = hold(examiner(FLIPPED, FAIR), "--attempts", "2")
+    assert (held.record.outcome, held.record.attempt) == (Outcome.INFRA_ERROR, 2)
+    assert examined(held.folder)[:2] == (1, 1)
+    if requeued:
+        assert CliRunner().invoke(viva, ["requeue", str(held.folder)]).exit_code == 0
+    held = hold(examiner(FAIR), *([] if requeued else ["--retry-errors"]), resume=True)
+    assert (held.record.outcome, held.record.attempt) == (Outcome.SCORED, 3)
+    assert examined(held.folder)[:2] == (1, 2)
+
+
+def test_repeating_a_run_alone_forgets_no_unfair_exam_and_repeating_all_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key-123456")
+    journal = tmp_path / "journal"
+    common = ["--agent", "example:careful", "--sandbox", "process"]
+    asks = ["--examiner", "model", "--examiner-model", "openai:m", "--attempts", "1"]
+
+    def call(*words: str, expect: int) -> None:
+        result = CliRunner().invoke(viva, list(words))
+        assert result.exit_code == expect, result.output
+
+    with ModelServer({"m": examiner(FLIPPED, FAIR)}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        call("run", "weather_asks_back", *common, *asks, "--out", str(journal), expect=3)
+        call("run", "echo", *common, "--out", str(journal), expect=0)
+        call("run", "weather_asks_back", *common, *asks, "--out", str(journal), expect=0)
+        assert examined(journal)[:2] == (1, 2)
+        whole = ["suite", "weather_asks_back", "--trials", "2", *common, *asks, "--out", str(tmp_path / "whole")]
+        call(*whole, expect=0)
+        assert examined(tmp_path / "whole")[:2] == (0, 2)
+    with ModelServer({"m": examiner(FLIPPED)}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        call("suite", "--resume", str(tmp_path / "whole"), "--fresh", expect=3)
+        assert examined(tmp_path / "whole")[:2] == (2, 2)
+    with ModelServer({"m": examiner(FAIR)}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        call("suite", "--resume", str(tmp_path / "whole"), "--fresh", "--max-runs", "1", expect=3)
+        call("suite", "--resume", str(tmp_path / "whole"), expect=0)
+        assert examined(tmp_path / "whole")[:2] == (0, 2), "nobody chose, so the exams before are those of before"
+
+
+def test_a_continued_conversation_whose_judgement_failed_forgets_no_unfair_exam(
+    hold: Hold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = hold(examiner(FAIR))
+    (tmp_path / "part.py").write_text(BREAKS)
+    (tmp_path / "broken").touch()
+    said: list[str] = []
+
+    def play(request: Request) -> str:
+        keyword = STOP_KEYWORD.search(system_text(request))
+        assert keyword is not None
+        said.append(("How can I help you today?", keyword[1], FAIR[1], keyword[1])[len(said)])
+        return said[-1]
+
+    replayed = tmp_path / "replayed"
+    words = ["--against", "example:careful", "--fork-at", "1", "--examiner", "model", "--examiner-model", "openai:m"]
+    words += ["--evaluators", f"{tmp_path / 'part.py'}:Breaks,exam", "--sandbox", "process", "--out", str(replayed)]
+    with ModelServer({"m": play}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        result = CliRunner().invoke(viva, ["replay", str(held.folder), *words])
+        assert result.exit_code == 3, result.output
+        assert examined(replayed)[:2] == (1, 2)
+        (tmp_path / "broken").unlink()
+        result = CliRunner().invoke(viva, ["replay", "--resume", str(replayed), "--retry-errors"])
+    assert result.exit_code == 0, result.output
+    (record,) = read_records(replayed)
+    assert (record.outcome, record.attempt) == (Outcome.SCORED, 2)
+    assert examined(replayed)[:2] == (1, 2)

@@ -20,8 +20,9 @@ from viva.cli.daily import watch
 from viva.cli.daily.watch import WatchedCommand, narrowed
 from viva.cli.project import used_file
 from viva.filters.expression import written
+from viva.regular_files import Stamp
 from viva.suites.chosen.sources import case_sources
-from viva.suites.chosen.watched import Stamp, WatchedSuite, places_of, watched
+from viva.suites.chosen.watched import WatchedSuite, places_of, watched
 from viva.suites.plan import find_plan_cases
 from viva.suites.request import SuiteRequest
 

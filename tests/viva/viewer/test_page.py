@@ -16,7 +16,7 @@ from viva.exam.kept_workspaces import workspace_name
 from viva.journal.writer import Journal
 from viva.judge.calibration.label_files import RANDOM, read_labels
 from viva.records.run_record import Outcome, Setting
-from viva.records.transcript import Round, Step, StopReason, Transcript
+from viva.records.transcript import Round, Step, StopReason, Transcript, Usage
 
 Serve = Callable[..., Reader]
 
@@ -294,6 +294,29 @@ def test_comments_stay_beside_the_journal(written: Path, serve: Serve, browser: 
     browser.open(f"{reader.server.address}#/0/run/{run}")
     browser.until("document.querySelectorAll('.comments li').length === 1")
     assert (written / "journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("usage", "shown"),
+    [
+        (Usage(4_000, 1_000, 300, calls=3), ["3", "4,000", "300", "1,000", ""]),
+        (
+            Usage(4_000, 1_000, 300, calls=3, reported=False),
+            ["3", "at least 4,000", "at least 300", "at least 1,000", ""],
+        ),
+        (Usage(0, 1_000, calls=3, reported=False), ["3", "unknown", "", "at least 1,000", ""]),
+        (Usage(calls=3, reported=False), ["3", "unknown", "", "unknown", ""]),
+    ],
+    ids=["all", "in part", "output alone", "none"],
+)
+def test_tokens_of_which_some_were_not_reported_are_a_lower_bound(
+    usage: Usage, shown: list[str], tmp_path: Path, serve: Serve, browser: Browser
+) -> None:
+    with Journal(tmp_path / "j") as journal:
+        run = write_run(journal, usage=usage)
+    browser.open(serve(tmp_path / "j").server.address + f"#/0/run/{run}?part=timings")
+    browser.until("document.querySelectorAll('.costs .figures').length === 2")
+    assert texts(browser, ".costs > .scroll:last-of-type tbody tr:first-child td")[1:] == shown
 
 
 def test_each_part_of_a_run_has_an_address_and_a_key(tmp_path: Path, serve: Serve, browser: Browser) -> None:

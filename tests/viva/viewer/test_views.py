@@ -26,7 +26,7 @@ from viva.journal.writer import Journal
 from viva.judge.exchange.log import ExchangeLog
 from viva.records.exchange.exchanges import Exchange, PictureName, RequestMessage
 from viva.records.run_record import Setting
-from viva.records.transcript import Round, Step
+from viva.records.transcript import Round, Step, StopReason, Transcript
 from viva.viewer.routes import Routes
 from viva.viewer.views.workspace import _differences
 from viva.viewer.watched import WatchedJournal
@@ -106,6 +106,27 @@ def test_words_are_found_in_every_text_of_a_conversation(tmp_path: Path) -> None
     assert answer([tmp_path], "search", words="kelvin", where="case=two")["found"] == []
     assert answer([tmp_path], "search", words="")["found"] == []
     assert answer([tmp_path], "search", words="nothing", first=1)["found"][0]["hits"][0][3] == "nothing"
+
+
+def test_steps_after_the_last_reply_are_shown_and_found_in_the_last_round_alone(tmp_path: Path) -> None:
+    late = Step("environment:1", tool="delete", result="a zebra", recorded_by="environment")
+    said = tuple(Round(number, "ask", "tell") for number in range(1, 151))
+    ending = Transcript(said, stop=StopReason.FINISHED, late_steps=(late,)).without_rounds()
+    with Journal(tmp_path) as journal:
+        for kind, value in (
+            ("setting", Setting(case="one")),
+            *(("round", each) for each in said),
+            ("transcript", ending),
+        ):
+            journal.append(kind, "run", 1, value)
+    (found,) = answer([tmp_path], "search", words="zebra")["found"]
+    assert [hit[0] for hit in found["hits"]] == [150]
+    watched = WatchedJournal(tmp_path)
+    watched.follow()
+    for first, last, numbers in ((0, 100, []), (100, 150, [150])):
+        part = watched.conversation("run", first, last)
+        assert part is not None
+        assert [each.number for each in part.transcript.rounds if each.steps] == numbers
 
 
 def test_times_are_relative_to_the_run_and_those_that_are_unknown_say_so(tmp_path: Path) -> None:

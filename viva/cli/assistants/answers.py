@@ -15,7 +15,8 @@ from viva.cases import CaseError
 from viva.errors import SetupError
 from viva.journal.errors import JournalError
 from viva.judge.steps import new_marker
-from viva.records.text import counted, one_line, printable
+from viva.records.redact import redacted, redacted_line
+from viva.records.text import counted, printable
 
 MOST = 16_000
 """Maximum number of characters of an answer."""
@@ -96,7 +97,7 @@ def rendered(report: RenderableType) -> str:
 
 def refusal(message: str) -> ToolError:
     """Return the error of a tool: what, where and what to do, for a model to read."""
-    words = printable(message)[:MOST_ERROR]
+    words = redacted(message)[:MOST_ERROR]
     return ToolError(f"{words} {TRUST}" if "--trust" in words or "trust=True" in words else words)
 
 
@@ -110,6 +111,6 @@ def tells_errors(function: Callable[P, str]) -> Callable[P, str]:
         except (CaseError, SetupError, JournalError) as error:
             raise refusal(str(error)) from error
         except OSError as error:
-            raise refusal(f"{one_line(str(error), 500)}") from error
+            raise refusal(redacted_line(str(error), 500)) from error
 
     return wrapped

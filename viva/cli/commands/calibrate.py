@@ -99,7 +99,7 @@ def command(
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
     journal, where reports find it. The exit code is 1 if a published figure is not that of the labels,
-    or kappa does not reach --min-kappa.
+    or kappa does not reach --min-kappa, and 3 if a labelled point got no verdict and there is a --min-kappa.
 
     With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
     the report says how good a judge each of them is. The exit code is 3 if a point got no verdict. With --decisive,
@@ -120,8 +120,8 @@ def command(
         fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
     if journals:
         _refuse_beside_journals()
-        agreements = calibrate_journals(journals, texts, as_json=as_json, note=_note())
-        raise SystemExit(gate_on_kappa(agreements, min_kappa))
+        models = calibrate_journals(journals, texts, as_json=as_json, note=_note())
+        raise SystemExit(gate_on_kappa(models.agreements, min_kappa, models.unjudged))
     if min_kappa is not None and not gold:
         fail(f"{NAME}: --min-kappa requires a journal, or --gold.")
     figures, checks = _figures(_labels(texts, columns, gold), asked)

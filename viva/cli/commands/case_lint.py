@@ -16,6 +16,7 @@ from viva.cli.process import report_user_errors, run_async, separate_stdout
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.lint.finding import CaseFinding, LintedCase
 from viva.lint.lint import Lint, LintSettings, lint_cases
+from viva.records.redact import redacted
 from viva.records.text import one_line, printable
 from viva.records.wording import counted
 
@@ -105,7 +106,7 @@ def _exit_code(lint: Lint, wrong: list[CaseError], *, strict: bool) -> int:
 
 def _show(lint: Lint, wrong: list[CaseError], skipped: list[Skipped]) -> None:
     for error in wrong:
-        click.echo(printable(str(error)), err=True)
+        click.echo(redacted(str(error)), err=True)
     for line in (*map(str, skipped), *lint.notes):
         click.echo(printable(line), err=True)
     for each in lint.cases:

@@ -22,9 +22,10 @@ from viva.reports.console.comparison import comparison_plain, comparison_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.causes.changes import CauseChange, CauseChanges
 from viva.statistics.causes.names import CauseNames
-from viva.statistics.comparison import PairedComparison, compare
+from viva.statistics.comparison import PairedComparison, compare, part_notes
 from viva.statistics.comparison_inputs import Runs, choose_agents
 from viva.statistics.findings import findings
+from viva.suites.resuming.stored_request import selection_words
 
 
 @click.command("compare")
@@ -71,6 +72,8 @@ def command(
         click.echo(json.dumps(_plain(one, two, results, changes, damage)))
     else:
         _report(results, changes, damage, quiet=quiet)
+        for words in part_notes(one, two) if quiet else ():
+            click.echo(printable(f"note: {words}"), err=True)
     raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
 
 
@@ -93,7 +96,8 @@ def runs_of(
     folder, run = split_reference(reference)
     read = read_records(folder, damage, quick=True)
     records = (record for record in read if run is None or record.id == run)
-    found = Runs(folder, records if causes is None else causes.watched(records, journal), evaluator)
+    watched = records if causes is None else causes.watched(records, journal)
+    found = Runs(folder, watched, evaluator, selection_words(folder, run))
     if not found.agents:
         what = f"no finished run {run!r}" if run else "no finished run"
         raise JournalError(f"{folder} holds {what}: there is nothing to compare.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -14,11 +15,13 @@ from viva.cli.process import report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.run_history import history_of
 from viva.records.run_record import RunRecord
+from viva.records.text import one_line
 from viva.reports.console.cause_trends import cause_trend_tables, cause_trends_plain
 from viva.reports.console.trends import trends_plain, trends_report
 from viva.statistics.causes.cause_trends import CauseTrendTally
 from viva.statistics.causes.names import CauseNames
 from viva.statistics.over_time.trends import Conversations, find_trends
+from viva.suites.resuming.stored_request import selection_words
 
 
 @click.command("history")
@@ -46,13 +49,23 @@ def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool,
                 yield record
 
     found = find_trends(watched(), conversations)
+    notes = list(_parts(history.folders()))
     causes = tally.trends(CauseNames(folder for folder, _ in history.folders()))
     if as_json:
         plain = {**trends_plain(found), "causes": cause_trends_plain(causes)}
+        plain |= {"notes": notes} if notes else {}
         click.echo(json.dumps({**plain, "torn_lines": history.damage.torn, "newer_lines": history.damage.unknown}))
     else:
         tables = cause_trend_tables(causes, everything=everything)
         Console().print(trends_report(found, everything=everything, further=tables))
+        for note in notes:
+            Console(stderr=True).print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
         if skipped := history.damage.words():
             Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     raise SystemExit(EXIT_DONE if found.trends else EXIT_NOT_SCORED)
+
+
+def _parts(journals: Sequence[tuple[Path, str | None]]) -> Iterator[str]:
+    """Yield how the runs of each journal were chosen, if they were: the choice may look like a trend."""
+    for folder, run in journals:
+        yield from (f"{one_line(str(folder), 300)}: {words}" for words in selection_words(folder, run))

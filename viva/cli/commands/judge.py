@@ -29,6 +29,7 @@ from viva.cli.options import (
     resume_options,
     resumed_request,
     shared_options,
+    tell_left_out,
 )
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
@@ -53,6 +54,7 @@ from viva.sinks import make_sinks
 from viva.statistics.flips.drift import drift_between
 from viva.statistics.flips.points import Judgings
 from viva.statistics.summary import Figures, summarize
+from viva.suites.chosen.journal_parts import noting_parts
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates
@@ -65,6 +67,7 @@ from viva.suites.judging_gates.flips import (
     refuse_other_conversations,
 )
 from viva.suites.request import JournalsRequest, journals_request
+from viva.suites.resuming.left_out import LeftOut
 
 MOST_NAMED = 20
 """Maximum number of runs that are named because they are not judged; a journal may hold hundreds of thousands."""
@@ -143,9 +146,10 @@ def command(
     if resume is not None:
         refuse_gate_by_results(NO_FILTER, [resume], gated)
         folder, request = resumed_request(resume, JournalsRequest, "judge", given)
+        request = replace(request, incomplete=noting_parts(request).incomplete)  # may have been completed since
     else:
         folder, request = _new(journals, other, rubric, out, given)
-        request = _only(request, filters_from(given), gated)
+        request = noting_parts(_only(request, filters_from(given), gated))
     if before is not None and baseline_judging is not None:
         refuse_other_conversations(before, split_reference(baseline_judging)[0], request.journals)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
@@ -160,7 +164,7 @@ def command(
         fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {resume_command('judge', folder)}", STOPPED)
-    _tell_left_out(judging, as_json=as_json)
+    _tell_left_out(judging.left_out, as_json=as_json)
     for words in () if resume is not None else judging.papers.notes():
         Console(stderr=True).print(Text(f"note: {words}", style="yellow"))
     if skipped := judging.damage.words():
@@ -190,10 +194,13 @@ def command(
     code, words = gate_with_labels(figures, gates, max_examiner_faults, corrected=corrected)
     if drift is not None and most is not None:
         code, words = joined_gates((code, words), gate_on_flips(drift, most))
+    if request.incomplete and (gates.are_set or max_examiner_faults is not None or most is not None):
+        # This judging may be complete, but a gate on its runs must not pass over those that the journals lack.
+        code, words = joined_gates((code, words), (EXIT_NOT_SCORED, f"some runs are missing: {request.incomplete}"))
     if words and not as_json:
         click.echo(words, err=True)
-    left_out = judging.not_ended or judging.gaps
-    raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
+    tell_left_out(judging.end, resume_command("judge", folder))
+    raise SystemExit(EXIT_NOT_SCORED if judging.end.left_out_in_all and code == EXIT_DONE else code)
 
 
 def _only(request: JournalsRequest, filters: RunFilter, gated: Mapping[str, object]) -> JournalsRequest:
@@ -221,15 +228,15 @@ def _judging_of(reference: str) -> Judgings:
     return found
 
 
-def _tell_left_out(judging: Judging, *, as_json: bool) -> None:
+def _tell_left_out(left_out: LeftOut, *, as_json: bool) -> None:
     """Name the runs that are not judged; of many, the first and their number."""
-    for run in judging.not_ended[:MOST_NAMED]:
+    for run in left_out.not_ended[:MOST_NAMED]:
         click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
-    if (more := len(judging.not_ended) - MOST_NAMED) > 0:
+    if (more := len(left_out.not_ended) - MOST_NAMED) > 0:
         click.echo(f"{counted(more, 'further conversation')} did not end, so they are not judged", err=as_json)
-    for run, gap in itertools.islice(judging.gaps.items(), MOST_NAMED):
+    for run, gap in itertools.islice(left_out.gaps.items(), MOST_NAMED):
         click.echo(f"{one_line(run)}: {gap}, so the conversation is not judged", err=as_json)
-    if (more := len(judging.gaps) - MOST_NAMED) > 0:
+    if (more := len(left_out.gaps) - MOST_NAMED) > 0:
         click.echo(f"{counted(more, 'further conversation')} with missing rounds not judged", err=as_json)
 
 

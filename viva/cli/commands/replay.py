@@ -143,6 +143,10 @@ def command(
             only=chosen_runs(filters, [(folder, run)]),
             only_by=filters.words,
         )
+        # Imported here, because printing a conversation must not wait for it.
+        from viva.suites.chosen.journal_parts import noting_parts
+
+        request = noting_parts(request)
         if request.part_words:
             click.echo(printable(f"note: {request.part_words}"), err=True)
         ask_again_and_report(target, request, sinks, as_json=as_json)

@@ -17,11 +17,12 @@ from viva.cli.label_options import check_corrected, gate_with_labels, label_opti
 from viva.cli.options import max_examiner_faults_option
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
-from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.exam.outcome import EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
 from viva.records.text import one_line, printable
 from viva.reports.formats import ENDINGS, FORMATS, choose_format, writer
 from viva.reports.output_file import is_standard_output, output_file
+from viva.streams import reader_left
 
 if TYPE_CHECKING:
     from viva.reports.journals import Journals
@@ -98,7 +99,7 @@ def command(
     folders = [folder for folder, _ in subject.locations]
     gates = {"--fail-under": fail_under, "--max-examiner-faults": max_examiner_faults}
     refuse_gate_by_results(filters, folders, gates)
-    subject = replace(subject, notes=tuple(_parts(folders)))
+    subject = replace(subject, notes=(*subject.named_alone(), *_parts(folders)))
     if to_stdout and kind == "console":
         write(subject, sys.stdout)
         _tell_damage(subject, shown=True)
@@ -110,8 +111,9 @@ def command(
         # The journal may be a stranger's: a link under the default name was not put there by the user.
         with output_file(target, follow_links=not beside) as file:
             write(subject, file)
-    except BrokenPipeError:  # `viva report --format csv | head`
-        raise SystemExit(EXIT_DONE) from None
+    except BrokenPipeError:  # `viva report --format csv | head`: the rest is not written, and the gate decides
+        if not reader_left():
+            raise
     if kind == "html" and not to_stdout and target is not None:
         from viva.reports.page.page_files import sweep
 
@@ -150,18 +152,31 @@ def _tell_caveats(subject: Journals) -> None:
 
 def _gate(subject: Journals, floors: Gates, max_examiner_faults: float | None, *, corrected: bool) -> None:
     """Exit with the code of the gates, if there are any."""
-    of_scores = floors.primary is not None or floors.evaluators
-    if max_examiner_faults is None and not of_scores:
+    if max_examiner_faults is None and not floors.are_set:
         return
-    if of_scores:
+    if floors.are_set:
         code, words = gate_with_labels(subject.figures(), floors, max_examiner_faults, corrected=corrected)
     else:
         from viva.suites.rate_gates import gate_on_examiner
 
         code, words = gate_on_examiner(subject.figures(), max_examiner_faults)
+    if missing := "; ".join(_missing(subject)):
+        from viva.suites.judging_gates.flips import joined_gates
+
+        code, words = joined_gates((code, words), (EXIT_NOT_SCORED, f"some runs could not be completed: {missing}"))
     if words:
         click.echo(words, err=True)
     raise SystemExit(code)
+
+
+def _missing(subject: Journals) -> Iterator[str]:
+    """Yield what of the work on each journal is missing, as far as the report is about it."""
+    from viva.suites.resuming.work_left import work_left
+
+    several = len({folder for folder, _ in subject.locations}) > 1
+    for (_, run), (folder, index, kept) in zip(subject.locations, subject.indexes(), strict=True):
+        if left := ", ".join(work_left(folder, index, kept, named=run is not None)):
+            yield f"{one_line(str(folder), 300)}: {left}" if several else left
 
 
 def _tell_damage(subject: Journals, *, shown: bool) -> None:

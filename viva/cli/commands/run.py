@@ -24,7 +24,8 @@ from viva.exam.option_declaration import Part
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
 from viva.records.codec import to_plain
-from viva.records.text import one_line, printable
+from viva.records.redact import redacted, redacted_line
+from viva.records.text import one_line
 from viva.records.wording import score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.whys import quoted
@@ -52,7 +53,7 @@ class OneExam(ProjectCommand):
         try:
             project = nearest_project(trusted=trusted)
         except SetupError as error:
-            click.echo(printable(f"viva: not used: {error}"), err=True)
+            click.echo(redacted(f"viva: not used: {error}"), err=True)
             return None
         return None if project is None or project.run is None else Used(project, project.run, "", trusted)
 
@@ -144,7 +145,7 @@ def command(
     elif quiet:
         click.echo(f"{one_line(record.subject, 80)} {record.outcome.value} {score_line(record)}")
         if record.error:
-            click.echo(f"viva: {one_line(record.error, 1000)}", err=True)
+            click.echo(f"viva: {redacted_line(record.error, 1000)}", err=True)
     else:
         Console().print(run_report(record, folder))
     code, words = gate(summarize([record]), gates)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
-from viva.cli.adaptive_options import decided_exit, refuse_other_gates, until_from, until_options
+from viva.cli.adaptive_options import refuse_other_gates, until_from, until_options
 from viva.cli.budget_options import spending_options
 from viva.cli.daily.filter_options import filter_options
 from viva.cli.daily.watch import WatchedCommand, given_out, watch_and_exit, watch_option
@@ -34,6 +34,7 @@ from viva.cli.options import (
     resume_options,
     resumed_request,
     shared_options,
+    tell_left_out,
     threshold_option,
 )
 from viva.cli.parameter_types import SECONDS
@@ -57,6 +58,7 @@ from viva.sinks import make_sinks
 from viva.statistics.causes.names import CauseNames
 from viva.statistics.summary import Figures, summarize
 from viva.suites.adaptive.decisions import AdaptiveDecision, decisions_in
+from viva.suites.adaptive.gate import decided_gate
 from viva.suites.adaptive.words import decision_lines
 from viva.suites.chosen.narrowing import NothingChosen, check_planned, narrow
 from viva.suites.conduct import Surroundings
@@ -180,11 +182,8 @@ def command(
         if resume is not None:
             fail("viva suite: --watch begins a new suite, and cannot be given with --resume.")
         watch_and_exit(_watched)
-    if baseline is not None and given["failed_in"] is not None:
-        fail(
-            "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
-            "better the next time by chance alone."
-        )
+    if given["failed_in"] is not None:
+        _refuse_baseline(baseline)
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     check_corrected(gates, label_files, corrected=corrected)
@@ -193,6 +192,8 @@ def command(
         folder, request = _new(paths, out, threshold, given)
     else:
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
+        if request.chose_failures:
+            _refuse_baseline(baseline)
     # Before the exams, so that a missing journal is reported now and not hours later.
     before = None if baseline is None else read_baseline(baseline, threshold)
     measured = measured_from(label_files, labelled, gated=corrected)
@@ -222,10 +223,8 @@ def command(
     figures = CauseNames([absolute]).in_figures(figures)
     decisions = decisions_in(absolute, request)
     _report(folder, end, figures, request.part_words, decisions, as_json=as_json, quiet=quiet)
-    if end.left_out:
-        words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
-        console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    elif end.reason is not None:
+    tell_left_out(end, again)
+    if not end.left_out and end.reason is not None:
         words = f"{end.reason}. To resume with a higher limit: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
     code, words = gate_with_labels(
@@ -234,7 +233,9 @@ def command(
     if words:
         click.echo(words, err=True)
     if request.until is not None and code == EXIT_DONE:
-        code = decided_exit(request.until, decisions, figures)
+        code, words = decided_gate(request.until, decisions, figures, end.reasons or "")
+        if words:
+            click.echo(printable(words), err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 
@@ -250,6 +251,15 @@ def _check(
         fail("viva suite: --fresh and --retry-errors require --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva suite: --baseline and --max-drop require each other.")
+
+
+def _refuse_baseline(baseline: str | None) -> None:
+    """Refuse to compare with a baseline the cases that `--failed-in` chose, now or when the suite started."""
+    if baseline is not None:
+        fail(
+            "viva suite: --failed-in and --baseline exclude each other: cases that were chosen because they failed do "
+            "better the next time by chance alone."
+        )
 
 
 def _watched(context: click.Context) -> WatchedCommand:
@@ -297,9 +307,9 @@ def _report(
     if part and not as_json:
         click.echo(printable(part), err=quiet)
     if decisions and not as_json:
-        click.echo("\n".join(printable(line) for line in decision_lines(decisions, end.reason or "")))
+        click.echo("\n".join(printable(line) for line in decision_lines(decisions, end.reasons or "")))
     if as_json:
-        facts: dict[str, object] = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
+        facts: dict[str, object] = {"ended": end.ended, "left_out": end.left_out, "reason": end.reasons}
         facts |= {"part": part} if part else {}
         facts |= {"decisions": [each.plain() for each in decisions]} if decisions else {}
         click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))

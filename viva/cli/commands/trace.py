@@ -24,6 +24,7 @@ from viva.cli.options import (
     resume_options,
     resumed_request,
     shared_options,
+    tell_left_out,
     threshold_option,
 )
 from viva.cli.process import fail, report_user_errors, run_async
@@ -49,8 +50,11 @@ from viva.suites.conduct import Surroundings
 from viva.suites.engines import LOCAL
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import Gates, gate, parse_gates, read_baseline
+from viva.suites.importing import Import
+from viva.suites.judging_gates.flips import joined_gates
 from viva.suites.labels import parse_labels
 from viva.suites.request import RecordingsRequest
+from viva.suites.resuming.unread import unread_words
 from viva.suites.tracing import trace_recordings
 from viva.suites.watching import Poll, Watch
 from viva.suites.watching import follow as follow_sources
@@ -148,7 +152,7 @@ def command(
     targets = targets_of(to, request.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
-    told: list[str] = []
+    found = Import()
     try:
         if follow:
             if limit is not None or retry_errors:
@@ -156,16 +160,16 @@ def command(
             if given["engine"] != LOCAL:
                 fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
             alarm = make_alarm(folder, given["alerts"], display.announce, display.warn)
-            _follow(
+            found.lost = _follow(
                 request, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
             around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
             planned = PlannedGates(floors=gates, drops=drops, baseline=before)
             resumed = resume is not None
-            told = run_async(
+            found = run_async(
                 trace_recordings(request, folder, around, resumed=resumed, retry_errors=retry_errors, gates=planned)
-            ).told()
+            )
     except SharedSetupError as error:
         fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
@@ -175,12 +179,16 @@ def command(
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
     comparison = None if other is None else compare(folder, other)
-    _report(figures, folder, comparison, told, as_json=as_json, quiet=quiet)
+    _report(figures, folder, comparison, found, as_json=as_json, quiet=quiet)
+    tell_left_out(found.end, resume_command("trace", folder))
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
-    if imported_only(figures, request, gated=bool(fail_under or max_drop) or max_examiner_faults is not None):
+    gated = bool(fail_under or max_drop) or max_examiner_faults is not None
+    if gated and (unread := unread_words(folder)):
+        code, words = joined_gates((code, words), (EXIT_NOT_SCORED, unread))
+    if imported_only(figures, request, gated=gated):
         code, words = EXIT_DONE, "" if quiet else next_steps(figures, folder)
-    if not whole:
+    if found.end.left_out or not whole:
         code = code or EXIT_NOT_SCORED
     if alarm is not None and alarm.exits and alarm.rang:
         code = EXIT_BELOW
@@ -229,11 +237,10 @@ def _new(
     )
 
 
-def _report(
-    figures: Figures, folder: Path, comparison: Any, told: Sequence[str], *, as_json: bool, quiet: bool
-) -> None:
+def _report(figures: Figures, folder: Path, comparison: Any, found: Import, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        beside: dict[str, Any] = {"notes": list(told)} if told else {}
+        beside: dict[str, Any] = {"notes": told} if (told := found.told()) else {}
+        beside |= {"left_out": found.left_out, "reason": found.reason} if found.left_out else {}
         beside |= {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
     elif quiet:
@@ -258,7 +265,7 @@ def _follow(
     targets: Sequence[Target],
     *,
     resumed: bool,
-) -> None:
+) -> list[str]:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
         return Surroundings(display, import_sinks(request.recordings, sinks))
@@ -269,6 +276,6 @@ def _follow(
         return alarm.look(look)
 
     try:
-        run_async(follow_sources(request, folder, watch, gates, make_around, told, resumed=resumed))
+        return run_async(follow_sources(request, folder, watch, gates, make_around, told, resumed=resumed))
     finally:
         alarm.close()

@@ -13,6 +13,7 @@ from viva.cli.labelling.raters import user_name
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.journal.paths import RUNS
+from viva.records.redact import redacted
 from viva.records.text import counted, printable
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _export(journals: Sequence[WatchedJournal], folder: Path, *, serves: bool) -
         except JournalError as error:
             if journal is journals[-1] and not readable:
                 raise
-            click.echo(f"note: left out: {printable(str(error))}", err=True)
+            click.echo(f"note: left out: {redacted(str(error))}", err=True)
         else:
             readable.append(journal)
     made = write_export(readable, folder)

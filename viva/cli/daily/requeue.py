@@ -34,8 +34,8 @@ OUTCOMES = (Outcome.INFRA_ERROR.value, Outcome.TARGET_ERROR.value)
 def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
     """Requeue runs of the suite in JOURNAL that ended with an error. [default: the newest under runs/]
 
-    A suite in progress repeats them after its other runs; otherwise, viva suite --resume does. The first outcome of a
-    run stays in the journal and in its record. Scored runs cannot be repeated.
+    A suite in progress repeats them after its other runs, or says at its end that some are left; viva suite --resume
+    repeats those. The first outcome of a run stays in the journal and in its record. Scored runs cannot be repeated.
     """
     from viva.suites.at_work.requeueing import requeue
 
@@ -53,7 +53,7 @@ def command(journal: Path | None, outcomes: tuple[str, ...], names: tuple[str, .
         words.append(f"{done.waiting} {'was' if done.waiting == 1 else 'were'} before")
     click.echo(printable(f"{one_line(str(folder), 500)}: {', '.join(words)}"))
     if done.at_work:
-        click.echo("the suite in progress repeats them after its other runs")
+        click.echo("the suite in progress repeats them after its other runs, or says at its end that some are left")
     else:
         click.echo(printable(f"to repeat them: viva suite --resume {quoted(str(folder))}"))
 

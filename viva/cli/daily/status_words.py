@@ -22,7 +22,7 @@ def status_lines(status: WorkStatus) -> Iterator[str]:
     if pace := _pace(status):
         yield pace
     if status.requeued:
-        yield f"{counted(status.requeued, 'run')} to be done again after an error"
+        yield f"{counted(status.requeued, 'run')} to be repeated"
     yield from _running(status)
     if status.failures:
         yield "not passed, the newest first:"

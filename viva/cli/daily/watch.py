@@ -21,8 +21,10 @@ from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.filters.expression import And, Expression, written
 from viva.filters.parsing import MOST_CHARACTERS, parse_filter
-from viva.records.text import counted, printable
-from viva.suites.chosen.watched import Stamp, WatchedSuite, places_of, stamp_of, watched
+from viva.records.redact import redacted
+from viva.records.text import counted
+from viva.regular_files import Stamp, stamp_of
+from viva.suites.chosen.watched import WatchedSuite, places_of, watched
 
 FLAG = "--watch"
 POLL_SECONDS = 0.3
@@ -173,4 +175,4 @@ async def _run(words: Sequence[str], folder: Path | None) -> None:
 
 
 def _say(words: str) -> None:
-    click.echo(printable(f"viva: {words}"), err=True)
+    click.echo(redacted(f"viva: {words}"), err=True)

@@ -180,7 +180,7 @@ async def _state(session: AgentSession) -> str:
     try:
         state = await save_state(session)
     except AgentError as error:
-        return f"offered, but {error}"
+        return f"offered, but {redact(str(error))}"
     return NO_STATE if state is None else f"offered ({len(state):,} bytes after this exchange)"
 
 

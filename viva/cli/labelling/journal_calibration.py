@@ -7,6 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -31,10 +32,19 @@ from viva.statistics.calibration.figures import JudgeCalibration, calibrate, cal
 from viva.statistics.calibration.joining import LabelJoin, read_labelled_points
 
 
+@dataclass(frozen=True, slots=True)
+class CalibratedModels:
+    """Holds what a gate compares of the models that judged, by name."""
+
+    agreements: Mapping[str, RaterAgreement]
+    unjudged: Mapping[str, int]
+    """Labelled points on which a model gave no verdict: they are in no agreement."""
+
+
 def calibrate_journals(
     journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool, note: str
-) -> dict[str, RaterAgreement]:
-    """Compare the judges of journals with people, store and print it, and return the agreement of each model.
+) -> CalibratedModels:
+    """Compare the judges of journals with people, store and print it, and return how far each model agrees.
 
     Args:
         journals: `FOLDER` or `FOLDER#RUN-ID`.
@@ -74,7 +84,9 @@ def calibrate_journals(
         several = people if len(people.raters) > 1 else None
         print_whole(Console(), calibration_report(judges, several, store if stored else None, note))
     _tell(notes, damage)
-    return _agreements(judges)
+    models = _named_models(judges)
+    agreements = {name: each.agreement for name, each in models.items()}
+    return CalibratedModels(agreements, {name: each.errors for name, each in models.items()})
 
 
 def refuse_empty(labels: Sequence[HumanLabel], paths: Iterable[Path], journals: Sequence[str] = ()) -> None:
@@ -104,15 +116,15 @@ def refuse_unjoined(
         )
 
 
-def _agreements(judges: Iterable[JudgeCalibration]) -> dict[str, RaterAgreement]:
-    """Return the agreement of each model; the same model with other prompts or votes is another judge."""
-    found: dict[str, RaterAgreement] = {}
+def _named_models(judges: Iterable[JudgeCalibration]) -> dict[str, JudgeCalibration]:
+    """Return the judges that are models, by name; the same model with other prompts or votes is another judge."""
+    found: dict[str, JudgeCalibration] = {}
     names: Counter[str] = Counter()
     for each in judges:
         if each.judge.is_model:
             name = each.judge.name if each.judge.votes == 1 else f"{each.judge.name} ({each.judge.votes} votes)"
             names[name] += 1
-            found[name if names[name] == 1 else f"{name} (with other prompts, {names[name]})"] = each.agreement
+            found[name if names[name] == 1 else f"{name} (with other prompts, {names[name]})"] = each
     return found
 
 

@@ -41,6 +41,11 @@ class NamedGates:
         self._measured = measured_from(labels, values.get("labelled"), gated=self._corrected)
         self._threshold = threshold
 
+    @property
+    def are_set(self) -> bool:
+        """Return whether there is a limit, and not only what a limit would be computed with."""
+        return self._floors.are_set or self._drops is not None or self._faults is not None
+
     def figures(self, records: Callable[[], Iterable[RunRecord]], known: Figures | None = None) -> Figures:
         """Return the statistics that the gates are about.
 

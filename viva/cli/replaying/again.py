@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from viva.cli.options import resume_command, tell_left_out
 from viva.cli.process import fail, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
@@ -25,6 +26,7 @@ from viva.suites.request import JournalsRequest
 
 if TYPE_CHECKING:
     from viva.statistics.summary import Figures
+    from viva.suites.engine import SuiteEnd
 
 
 def ask_again_and_report(
@@ -64,23 +66,27 @@ def ask_again_and_report(
         fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {quoted(str(folder))}", STOPPED)
     records = list(read_records(absolute))
     figures = summarize(records)
-    _report_answers(records, figures, folder, as_json=as_json)
+    _report_answers(records, figures, folder, end, as_json=as_json)
     if not as_json:
         _suggest_comparison(request, records, folder)
-    for run_name, gap in end.gaps.items():
+    for run_name, gap in end.conversations.gaps.items():
         click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
+    tell_left_out(end, resume_command("replay", folder))
     code = gate(figures)[0]
-    raise SystemExit(EXIT_NOT_SCORED if end.gaps and code == EXIT_DONE else code)
+    raise SystemExit(EXIT_NOT_SCORED if end.left_out_in_all and code == EXIT_DONE else code)
 
 
-def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path, *, as_json: bool) -> None:
+def _report_answers(
+    records: Sequence[RunRecord], figures: Figures, folder: Path, end: SuiteEnd, *, as_json: bool
+) -> None:
     from viva.reports.console.suite import figures_plain, suite_report
     from viva.reports.console.whys import print_whole
     from viva.reports.fork_words import forks_words
 
     forks = [record.setting.forked_from for record in records if record.setting.forked_from]
     if as_json:
-        plain = {"journal": str(folder), "figures": figures_plain(figures)}
+        facts = {"ended": end.ended, "left_out": end.left_out_in_all, "reason": end.reasons}
+        plain = {"journal": str(folder), **facts, "figures": figures_plain(figures)}
         click.echo(json.dumps({**plain, "forked": forks} if forks else plain))
     elif len(records) == 1:
         Console().print(run_report(records[0], folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.error
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from viva.cli.parameter_types import SECONDS, Seconds
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted
+from viva.sinks import sink_name
 from viva.sinks.alerts import Alert, AlertChannel, make_channel
 from viva.suites.watching import Poll, Watch
 
@@ -109,6 +109,7 @@ class Alarm:
 
     journal: Path
     channels: Sequence[tuple[str, AlertChannel]]
+    """The name of each channel in messages, which several may share, and the channel."""
     exits: bool
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
@@ -118,8 +119,9 @@ class Alarm:
     rang: bool = False
     """Whether any figure was below its limit in any poll."""
     ringing: bool = field(default=False)
-    told: set[str] = field(default_factory=set)
-    """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
+    told: set[int] = field(default_factory=set)
+    """The places of the channels that received the present alarm; one that could not be reached is notified at the next
+    poll."""
 
     def look(self, look: Poll) -> bool:
         """Process one poll; return whether to continue."""
@@ -135,14 +137,15 @@ class Alarm:
             self.tell(words)
         if look.unjudged:
             self.warn(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
-        for name, channel in self.channels:
+        for place, (name, channel) in enumerate(self.channels):
             try:
                 channel.measure(alert)
-                if self.ringing != (name in self.told) and not look.unjudged:
+                if self.ringing != (place in self.told) and not look.unjudged:
                     channel.send(alert)
-                    self.told ^= {name}
-            except (OSError, urllib.error.URLError) as error:
-                self.warn(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
+                    self.told ^= {place}
+            except OSError as error:
+                why = one_line(str(error), 300)
+                self.warn(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {why}")
         return not (self.exits and look.below)
 
     def close(self) -> None:
@@ -164,7 +167,7 @@ def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]
         SetupError: there is no such channel.
     """
     wanted = tuple(dict.fromkeys(alerts)) or (EXIT,)
-    channels = [(spec, make_channel(spec)) for spec in wanted if spec != EXIT]
+    channels = [(sink_name(spec), make_channel(spec)) for spec in wanted if spec != EXIT]
     return Alarm(journal, channels, EXIT in wanted, tell, warn)
 
 

@@ -23,7 +23,7 @@ from viva.examiner.conversation import KICK_OFF
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.copies import changed
 from viva.records.fault import Fault
-from viva.records.transcript import Round, StopReason, Transcript
+from viva.records.transcript import Round, Step, StopReason, Transcript
 
 RoundKeeper = Callable[[Round, Path], Awaitable[None]]
 """Stores a round. Its second argument is the folder with the agent's files, to which relative image paths refer."""
@@ -42,7 +42,8 @@ async def converse_with_agent(
         keep: Stores each round.
 
     Returns:
-        The transcript, and the folder with the agent's files. Faults of the agent are in the transcript.
+        The transcript, and the folder with the agent's files. Faults of the agent are in the transcript, and what the
+        environment recorded after the last reply is in its `late_steps`.
 
     Raises:
         SetupError: the user must change something.
@@ -60,6 +61,7 @@ async def converse_with_agent(
             transcript = _no_rounds(stop, error)
         else:
             trouble = None
+            late: tuple[Step, ...] = ()
             try:
                 if session.workspace is not workspace and session.workspace not in (None, workspace):
                     folder = _resolved(session.workspace)
@@ -79,6 +81,9 @@ async def converse_with_agent(
                     course.examiner, watched, limits, course.on_round, environment.log.take, course.earlier
                 )
                 transcript = course.noted(transcript)
+                # Calls are refused first: between this look and the end, none may go unseen.
+                environment.end()
+                late = await environment.log.take()
             except AgentError as error:  # it left nothing that the data files could be put into, or loads no state
                 transcript = _no_rounds(StopReason.TARGET_ERROR, error)
             except asyncio.CancelledError:
@@ -88,6 +93,7 @@ async def converse_with_agent(
             finally:
                 environment.end()
                 trouble = await session.close()
+            transcript = changed(transcript, late_steps=(*late, *environment.log.take_now()))
             transcript = _with_facts(transcript, session, agent.name, trouble)
         if case.conversation:
             transcript = changed(transcript, given=case.conversation)
@@ -137,9 +143,9 @@ def _with_facts(transcript: Transcript, session: AgentSession, name: str, troubl
     return changed(
         transcript,
         participants={**transcript.participants, "target": name},
-        notes=(*transcript.notes, *notes),
+        notes=(*transcript.notes, *session.notes, *notes),
         # What an agent observed of itself says more than its replies.
-        metrics=session.metrics or conversation_metrics(transcript),
+        metrics=session.metrics or conversation_metrics(transcript.completed()),
         printed=session.printed,
     )
 

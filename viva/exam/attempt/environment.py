@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from viva.cases.mcp_servers.reader import OFFER
 from viva.exam.attempt.exam_run import ExamRun
 from viva.exam.pre_commands import run_pre_commands
 from viva.records.copies import changed
-from viva.records.transcript import SERVERS, Transcript
+from viva.records.redact import redacted_line
+from viva.records.trajectory import is_further_output
+from viva.records.transcript import SERVERS, Step, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,20 @@ class RunEnvironment:
     def end(self) -> None:
         """Refuse calls from now on: the conversation has ended, and what the agent does later is in no round."""
         self.servers.end()
+        self.log.end()
 
     def described(self, transcript: Transcript) -> Transcript:
         """Return the transcript with the tools of the servers and the notes on them, which are complete at their end.
 
+        A note also names steps that no round can take: of an exam without rounds, or recorded after its end.
+
         Args:
             transcript: The conversation, as it ended.
         """
+        # A transcript without rounds has no last one for its late steps.
+        late = (*(() if transcript.rounds else transcript.late_steps), *self.log.take_now())
+        if late := tuple(step for step in late if not is_further_output(step)):
+            transcript = changed(transcript, notes=(*transcript.notes, _late_words(late)))
         if not self.case.mcp:
             return transcript
         servers = self.servers
@@ -49,6 +59,12 @@ class RunEnvironment:
             tools=(*transcript.tools, *servers.tools),
             notes=(*transcript.notes, *servers.notes),
         )
+
+
+def _late_words(steps: Sequence[Step]) -> str:
+    names = Counter(step.tool or "a step without a tool" for step in steps)
+    words = ", ".join(f"{name} ({number})" for name, number in names.items())
+    return f"the agent took steps that are in no round: {redacted_line(words, 300)}"
 
 
 def environment_of(

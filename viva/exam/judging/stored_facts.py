@@ -16,9 +16,14 @@ from viva.records.codec import decode
 from viva.records.quick.readers import read_record_facts, read_whole_setting
 from viva.records.quick.records import read_record, read_setting
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.unfair_attempts import EARLIER
 
 UNFAIR_ATTEMPTS = " unfair"
 """The key of the attempts in the facts of a record; no line has it."""
+UNTOLD = "unfair_attempts"
+"""The field of a setting with the unfair attempts that no insight names."""
+_EARLIER, _UNTOLD = f'"{EARLIER}"', f'"{UNTOLD}"'
+"""How a record names the unfair attempts before its own. Within a text, its quotation marks would be escaped."""
 MOST_TRIALS = 1000
 """Maximum trial number that is tried to find the trial of a run id."""
 
@@ -75,7 +80,7 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
 def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
     """Return the data of a setting as far as judging uses it; None if it has to be parsed."""
     setting = read_whole_setting(text) if isinstance(text, str) else read_setting(text)
-    if setting is None:
+    if setting is None or setting.unfair_attempts:
         return None
     return {
         "case": setting.case,
@@ -86,6 +91,7 @@ def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
         "trial": setting.trial,
         "agent_digest": setting.agent_digest,
         "agent_version": setting.agent_version,
+        "requeued": setting.requeued,
         "evaluators": list(setting.evaluators),
         "evaluator_parameters": setting.evaluator_parameters,
     }
@@ -97,7 +103,12 @@ def _record_facts(text: str | bytes) -> dict[str, Any] | None:
     if record is None:
         return None
     unfair: tuple[UnfairAttempt, ...] = ()
-    if record.outcome is Outcome.EXAMINER_ERROR:
+    # Few records have any, and reading a whole one takes many times as long.
+    if isinstance(text, str):
+        named = _EARLIER in text or _UNTOLD in text
+    else:
+        named = _EARLIER.encode() in text or _UNTOLD.encode() in text
+    if named or record.outcome is Outcome.EXAMINER_ERROR:
         if (whole := read_record(text)) is None:
             return None
         unfair = attempts_so_far(whole)
@@ -121,10 +132,20 @@ def unfair_attempts_in(record: Mapping[str, Any]) -> tuple[UnfairAttempt, ...]:
     found = record.get(UNFAIR_ATTEMPTS)
     if isinstance(found, tuple):
         return found
+    setting = record.get("setting")
+    untold = isinstance(setting, dict) and UNTOLD in setting
+    if record.get("outcome") != Outcome.EXAMINER_ERROR and not untold and not _names_earlier(record.get("insights")):
+        return ()
     try:
         return attempts_so_far(decode(RunRecord, dict(record)))
     except ValueError:  # its line may be anybody's
         return ()
+
+
+def _names_earlier(insights: object) -> bool:
+    """Return whether an insight in the data of a record has earlier attempts in its details."""
+    details = [each.get("details") for each in insights if isinstance(each, dict)] if isinstance(insights, list) else []
+    return any(isinstance(each, dict) and EARLIER in each for each in details)
 
 
 def quick_event(line: bytes, head: re.Match[bytes] | None) -> Event | None:

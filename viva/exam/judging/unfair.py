@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from viva.judge.exam.kinds import EXAM
 from viva.records.fault import Fault
-from viva.records.run_record import Outcome, RunRecord
-from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt, earlier_attempts
+from viva.records.run_record import Outcome, RunRecord, Setting
+from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt, earlier_attempts, sound_attempts
 from viva.records.verdict import Insight
 from viva.statistics.scores import insight_of
 
@@ -39,8 +39,14 @@ def unfair_attempts(record: RunRecord) -> Iterator[UnfairAttempt]:
 def attempts_so_far(record: RunRecord) -> tuple[UnfairAttempt, ...]:
     """Return all unfair attempts that a record knows: those that it names, and its own."""
     insight = insight_of(record.insights, EXAM, record.id)
-    named = () if insight is None else earlier_attempts(insight.details)
+    named = _untold(record.setting) if insight is None else earlier_attempts(insight.details)
     return (*(each for each in named if each.attempt != record.attempt), *unfair_attempts(record))
+
+
+def _untold(setting: Setting) -> tuple[UnfairAttempt, ...]:
+    """Return what a setting, which may be a struct, keeps of an exam about which nobody was asked."""
+    attempts = setting.unfair_attempts
+    return sound_attempts([{"attempt": each.attempt, "kinds": each.kinds, "score": each.score} for each in attempts])
 
 
 def with_earlier(insights: tuple[Insight, ...], earlier: tuple[UnfairAttempt, ...], run: str) -> tuple[Insight, ...]:

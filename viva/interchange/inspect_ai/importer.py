@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from viva.errors import SetupError
@@ -14,14 +16,15 @@ from viva.interchange.drafts.spelling import entries, text_of
 from viva.interchange.files import SourceFile
 from viva.interchange.formats import ImportOptions
 from viva.interchange.inspect_ai.files import add_files
+from viva.interchange.inspect_ai.letters import LETTERS, MOST_ORDERS, letter_check, letters_of
 from viva.interchange.inspect_ai.logs import is_log, log_tree
 from viva.interchange.ledger import Gap
 from viva.interchange.source import Source
 
 TELLING = ("choices", "files", "setup", "sandbox", "checkpoint")
 NOTHING: tuple[object, ...] = (None, "", [], {})
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-ANSWER = "Reply with the letter of the right answer, in the form 'ANSWER: LETTER'."
+ANSWER = "Reply with the letter of the right answer, in a last line of the form 'ANSWER: LETTER'."
+ANSWERS = "Reply with the letters of all right answers, in a last line of the form 'ANSWER: LETTERS'."
 WITHOUT = {
     "sandbox": "where the agent works is its adapter's matter; checks run in Viva's own sandbox",
     "checkpoint": "runs are continued with --resume",
@@ -75,8 +78,8 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
     else:
         text = text_of(asked, "a message of the script")
         draft.script.append(text if text.strip() else "(empty)")
-    letters = _choices(draft, sample.get("choices"))
-    _target(draft, sample.get("target"), letters)
+    target = sample.get("target")
+    _target(draft, target, _choices(draft, sample.get("choices"), _texts(target)))
     if not draft.script:
         draft.mark("The sample's messages do not end with the user's: write what the user says.")
         draft.script.append("Please go on.")
@@ -90,32 +93,51 @@ def _case(source: SourceFile, sample: Source, number: int) -> CaseDraft:
     return draft
 
 
-def _choices(draft: CaseDraft, choices: Source | None) -> str:
-    """Add the choices to the message, and return their letters."""
-    if choices is None or not draft.script:
-        return ""
-    if choices.is_text:  # a cell of a table
-        parts = [part.strip() for part in str(choices.express("the choices of the message")).split(",")]
-    else:
-        parts = [str(each.take()) for each in choices.elements()]
-    parts = [part for part in parts if part][: len(LETTERS)]
-    if not parts:
-        return ""
+def _choices(draft: CaseDraft, choices: Source | None, targets: Sequence[str]) -> dict[str, Any] | None:
+    """Add the choices to the message, and return the check of the right letters; None if the targets are no letters."""
+    parts = _parts(choices) if choices is not None and draft.script else []
+    if choices is None or not any(parts):
+        return None
+    if "" in parts:
+        choices.remark(Gap.NEEDS_A_PERSON, "a choice is empty; it keeps its letter, as in Inspect")
+    if len(parts) > len(LETTERS):
+        words = f"there are {len(parts)} choices, and only {len(LETTERS)} letters and digits for them"
+        for each in list(choices.elements())[len(LETTERS) :] or [choices]:
+            each.report(Gap.NO_HOME, f"{words}: this is left out")
+        draft.mark(f"In the sample, {words}: the remaining choices are left out.")
+        parts = parts[: len(LETTERS)]
     listed = "\n".join(f"{letter}) {part}" for letter, part in zip(LETTERS, parts, strict=False))
-    draft.script[-1] = f"{draft.script[-1]}\n\n{listed}\n\n{ANSWER}"
-    return LETTERS[: len(parts)]
+    letters = letters_of(targets, len(parts))
+    draft.script[-1] = f"{draft.script[-1]}\n\n{listed}\n\n{ANSWERS if len(letters) > 1 else ANSWER}"
+    if len(letters) > MOST_ORDERS:
+        choices.remark(Gap.NEEDS_A_PERSON, "the right letters are expected in the order of the alphabet")
+    return letter_check(letters, len(parts)) if letters else None
 
 
-def _target(draft: CaseDraft, target: Source | None, letters: str) -> None:
-    leaves = [] if target is None else list(target.leaves())
-    texts = [str(leaf.peek()) for leaf in leaves if leaf.peek() not in NOTHING]
+def _parts(choices: Source) -> list[str]:
+    """Return the texts of choices in their order: of a list, or of a cell of a table, as Inspect reads both."""
+    if not choices.is_text:
+        return ["" if each.peek() is None else str(each.take()) for each in choices.elements()]
+    text = str(choices.express("the choices of the message")).strip()
+    if text.startswith("["):
+        with suppress(ValueError, RecursionError):
+            return [str(each) for each in json.loads(text)]
+    return [part.strip() for part in text.split(",")]
+
+
+def _texts(target: Source | None) -> list[str]:
+    leaves = [] if target is None else target.leaves()
+    return [str(leaf.peek()) for leaf in leaves if leaf.peek() not in NOTHING]
+
+
+def _target(draft: CaseDraft, target: Source | None, letters: Mapping[str, Any] | None) -> None:
+    texts = _texts(target)
     if target is None or not texts:
         draft.mark("say what a good answer is: the sample has no target")
         return
-    if letters and texts and all(text in letters for text in texts):
-        target.express("check: regex, the letter of the answer")
-        several = ",? *".join(texts)
-        draft.points.append(check_point({"regex": {"pattern": rf"answer *: *\(?{several}\b", "ignore_case": True}}))
+    if letters is not None:
+        target.express("check: the letters in the last line ANSWER: …")
+        draft.points.append(check_point(letters))
         return
     target.take()
     draft.points.append(text_point("contains", texts, ignore_case=True, instead=AGREES))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from viva.interchange.check_keys import keys_of
 from viva.interchange.promptfoo.checks import Assertion
 from viva.interchange.promptfoo.statements import STATEMENTS, negated
 
@@ -18,6 +20,14 @@ JUDGED = {
 }
 """Types of assertions by the beginnings of the statements that they become."""
 FIXED = ("answer-relevance", "conversation-relevance", "context-faithfulness", "is-refusal")
+TOOL_USED = "trajectory:tool-used"
+_GRADED = ("assert-set", "tool-call-f1")
+"""Types of assertions whose score may be neither 0 nor 1."""
+_SPECIAL = re.compile(r"[\\^$.*+?()[\]{}|/]")
+"""What has a meaning in a pattern of JavaScript."""
+_ELSEWHERE = re.compile(r"\(\?(?!:|<\w)|\\(?:[AzpPUaQ<>]|b\{|[xu]\{)|\[[^\]]*(?:\[|&&|--|~~)")
+"""What a pattern of JavaScript lacks, or means something else by."""
+_ESCAPED = re.compile(r"\\[^A-Za-z]")
 _KINDS = {None: {}, "tool": {"type": "tool"}, "think": {"type": "reasoning"}}
 
 
@@ -45,10 +55,20 @@ def of_check(check: Mapping[str, Any]) -> Written:
     Raises:
         NoAssertion: promptfoo has none.
     """
+    kind, value = _kind(check)
+    return _MAKERS[kind](value)
+
+
+def _kind(check: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind of a check, and what it says of it.
+
+    Raises:
+        NoAssertion: it is about other replies than the last, or of a kind that promptfoo has no assertion for.
+    """
     kinds = [key for key in check if key != "over"]
     if check.get("over", "last") != "last" or len(kinds) != 1 or kinds[0] not in _MAKERS:
         raise NoAssertion
-    return _MAKERS[kinds[0]](check[kinds[0]])
+    return kinds[0], check[kinds[0]]
 
 
 def _fixed(kind: str) -> str:
@@ -62,11 +82,23 @@ def _not(assertion: Written) -> Written:
     return {**assertion, "type": kind.removeprefix("not-") if kind.startswith("not-") else f"not-{kind}"}
 
 
+def _keys(value: Any, short: str, *others: str) -> Mapping[str, Any]:
+    """Return the keys of a kind of check, as `keys_of` does.
+
+    Raises:
+        NoAssertion: there is a key that is not translated.
+    """
+    keys = keys_of(value, short, *others)
+    if keys is None:
+        raise NoAssertion
+    return keys
+
+
 def _contains(value: Any) -> Written:
-    options = value if isinstance(value, dict) else {"all": value}
+    options = _keys(value, "all", "any", "ignore_case")
     prefix = "i" if options.get("ignore_case") is True else ""
     texts = options.get("all", options.get("any"))
-    if set(options) - {"all", "any", "ignore_case"} or len({"all", "any"} & set(options)) != 1:
+    if len({"all", "any"} & set(options)) != 1:
         raise NoAssertion
     if isinstance(texts, str) and "all" in options:
         return {"type": f"{prefix}contains", "value": texts}
@@ -75,22 +107,32 @@ def _contains(value: Any) -> Written:
 
 
 def _not_contains(value: Any) -> Written:
-    if isinstance(value, str):
-        return {"type": "not-contains", "value": value}
-    if not isinstance(value, list):
+    options = _keys(value, "text", "ignore_case")
+    prefix, texts = "i" if options.get("ignore_case") is True else "", options.get("text")
+    if isinstance(texts, str):
+        return {"type": f"not-{prefix}contains", "value": texts}
+    if not isinstance(texts, list):
         raise NoAssertion
-    return {"type": "not-contains-any", "value": value}
+    return {"type": f"not-{prefix}contains-any", "value": texts}
 
 
 def _equals(value: Any) -> Written:
-    text = value.get("text") if isinstance(value, dict) else value
-    if isinstance(value, dict) and value.get("ignore_case"):
+    options = _keys(value, "text", "ignore_case", "trim")
+    text = options.get("text")
+    if options.get("ignore_case"):
         raise NoAssertion
-    return _any_of("equals", text)
+    if options.get("trim") is False:
+        return _any_of("equals", text)
+    texts: list[Any] = text if isinstance(text, list) else [text]
+    if not all(isinstance(each, str) for each in texts):
+        raise NoAssertion
+    # `equals` compares white space at both ends, too.
+    wanted = "|".join(_SPECIAL.sub(r"\\\g<0>", each.strip()) for each in texts)
+    return {"type": "regex", "value": rf"^\s*(?:{wanted})\s*$" if len(texts) > 1 else rf"^\s*{wanted}\s*$"}
 
 
 def _plain(kind: str) -> Callable[[Any], Written]:
-    return lambda value: _any_of(kind, value)
+    return lambda value: _any_of(kind, _keys(value, "text").get("text"))
 
 
 def _any_of(kind: str, value: Any) -> Written:
@@ -107,12 +149,15 @@ def _set(members: list[Written], enough: float | None = None) -> Written:
 
 
 def _regex(value: Any) -> Written:
-    return _any_of("regex", value if isinstance(value, str) else None)
+    pattern = _keys(value, "pattern").get("pattern")
+    if not isinstance(pattern, str) or _ELSEWHERE.search(_ESCAPED.sub("", pattern)) is not None:
+        raise NoAssertion
+    return {"type": "regex", "value": pattern}
 
 
 def _json(value: Any) -> Written:
     options = value if isinstance(value, dict) else {}
-    if set(options) == {"equals"} and isinstance(options["equals"], dict | list):
+    if list(options) == ["equals"] and isinstance(options["equals"], dict | list):
         return {"type": "equals", "value": options["equals"]}
     if set(options) - {"schema", "inside"}:
         raise NoAssertion
@@ -121,7 +166,7 @@ def _json(value: Any) -> Written:
 
 
 def _words(value: Any) -> Written:
-    return {"type": "word-count", "value": value}
+    return {"type": "word-count", "value": dict(_keys(value, "min", "max")) if isinstance(value, dict) else value}
 
 
 def _latency(value: Any) -> Written:
@@ -135,36 +180,51 @@ def _cost(value: Any) -> Written:
 def _similar(value: Any) -> Written:
     if not isinstance(value, dict) or set(value) != {"to", "distance_at_most"} or not isinstance(value["to"], str):
         raise NoAssertion
+    if not value["distance_at_most"]:  # promptfoo takes 0 for its default, 5
+        raise NoAssertion
     return {"type": "levenshtein", "value": value["to"], "threshold": value["distance_at_most"]}
 
 
 def _tool_f1(value: Any) -> Written:
-    options = value if isinstance(value, dict) else {"tools": value}
+    options = _keys(value, "tools", "at_least")
+    if any("*" in _tool(name) for name in options["tools"]):
+        raise NoAssertion
     made: Written = {"type": "tool-call-f1", "value": options["tools"]}
     return made | ({"threshold": options["at_least"]} if "at_least" in options else {})
 
 
-def _tool_called(value: Any) -> Written:
-    if isinstance(value, str):
-        return {"type": "trajectory:tool-used", "value": value}
-    if set(value) - {"name", "arguments", "exact", "times"}:
+def _tool(name: str) -> str:
+    """Return the name of a tool, or a pattern of names.
+
+    Raises:
+        NoAssertion: it has a question mark, which stands for any character there.
+    """
+    if "?" in name:
         raise NoAssertion
-    name, times = value["name"], value.get("times")
-    if "arguments" in value:
+    return name
+
+
+def _tool_called(value: Any) -> Written:
+    options = _keys(value, "name", "arguments", "exact", "times")
+    name, times = _tool(options["name"]), options.get("times")
+    if not isinstance(value, dict):
+        return {"type": TOOL_USED, "value": name}
+    key = "pattern" if "*" in name else "name"
+    if "arguments" in options:
         if times is not None:
             raise NoAssertion
-        mode = {"mode": "exact"} if value.get("exact") else {}
-        wanted = {"name": name, "args": value["arguments"], **mode}
-        return {"type": "trajectory:tool-args-match", "value": wanted}
+        mode = {"mode": "exact"} if options.get("exact") else {}
+        return {"type": "trajectory:tool-args-match", "value": {key: name, "args": options["arguments"], **mode}}
     limits = {"min": times, "max": times} if isinstance(times, int) else dict(times or {})
-    key = "pattern" if "*" in name else "name"
-    return {"type": "trajectory:tool-used", "value": {key: name, **limits}}
+    if "max" in limits:
+        limits = {"min": 0} | limits  # otherwise it would be 1
+    return {"type": TOOL_USED, "value": {key: name, **limits}}
 
 
 def _tool_order(value: Any) -> Written:
-    options = value if isinstance(value, dict) else {"tools": value}
+    options = _keys(value, "tools", "exact")
     mode = {"mode": "exact"} if options.get("exact") else {}
-    return {"type": "trajectory:tool-sequence", "value": {**mode, "steps": options["tools"]}}
+    return {"type": "trajectory:tool-sequence", "value": {**mode, "steps": [_tool(name) for name in options["tools"]]}}
 
 
 def _steps(value: Any) -> Written:
@@ -176,10 +236,38 @@ def _steps(value: Any) -> Written:
 
 
 def _all(value: Any) -> Written:
-    names = [each.get("tool_called") for each in value]
-    if all(isinstance(name, str) for name in names) and all(len(each) == 1 for each in value):
-        return {"type": "trajectory:tool-used", "value": names}
+    if names := _tools(value):
+        return {"type": TOOL_USED, "value": names}
     return _set([of_check(each) for each in value])
+
+
+def _any(value: Any) -> Written:
+    members = [of_check(each) for each in value]
+    # The scores of a set are averaged: several that are fulfilled in part would make up for one that is fulfilled.
+    if any(each["type"].removeprefix("not-") in _GRADED for each in members):
+        raise NoAssertion
+    return _set(members, enough=1 / len(members))
+
+
+def _tools(value: Any) -> list[str]:
+    """Return the tools of checks that each say only that a tool was called; none, if one says something else."""
+    names = [each.get("tool_called") for each in value]
+    are_plain = all(isinstance(name, str) for name in names) and all(len(each) == 1 for each in value)
+    return [_tool(str(name)) for name in names] if are_plain else []
+
+
+def _negation(value: Mapping[str, Any]) -> Written:
+    """Return the assertion for the opposite of a check; of several checks, those for the opposite of each."""
+    kind, inner = _kind(value)
+    if kind == "not":
+        return of_check(inner)
+    if kind == "all":
+        return _any([{"not": each} for each in inner])
+    if kind != "any":
+        return _not(of_check(value))
+    if names := _tools(inner):
+        return {"type": f"not-{TOOL_USED}", "value": names}
+    return _all([{"not": each} for each in inner])
 
 
 _MAKERS: dict[str, Callable[[Any], Written]] = {
@@ -199,6 +287,6 @@ _MAKERS: dict[str, Callable[[Any], Written]] = {
     "tool_order": _tool_order,
     "steps": _steps,
     "all": _all,
-    "any": lambda value: _set([of_check(each) for each in value], enough=1 / len(value)),
-    "not": lambda value: _not(of_check(value)),
+    "any": _any,
+    "not": _negation,
 }

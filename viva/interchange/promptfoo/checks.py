@@ -24,6 +24,7 @@ class Assertion:
     kind: str
     """Its type, without `not-`."""
     negated: bool
+    """Whether its type has `not-`."""
     value: Any
     threshold: float | None
 
@@ -129,9 +130,12 @@ def _tool_f1(assertion: Assertion) -> Check:
 def _tool_used(assertion: Assertion) -> Check:
     value = assertion.value
     if isinstance(value, list):
-        return {"all": [{"tool_called": in_words(each)} for each in value]}
+        # `not-` forbids each tool of a list, and not only all of them in one conversation.
+        return {"any" if assertion.negated else "all": [{"tool_called": in_words(each)} for each in value]}
     if not isinstance(value, dict):
         return {"tool_called": text(assertion)}
+    if assertion.negated and value.get("max") == 0 and value.get("min") is None:
+        raise Unfit("it cannot fail: promptfoo's smallest number of calls is 1 unless min says otherwise")
     times = {key: _whole(value[key]) for key in ("min", "max") if value.get(key) is not None}
     if value.get("max") is not None and value.get("min") is None:
         times = {"min": 0 if value["max"] == 0 else 1} | times
@@ -203,6 +207,7 @@ def _threshold(assertion: Assertion) -> float:
     return assertion.threshold
 
 
+# Each makes the check of which `not-` is the opposite.
 CHECKS: dict[str, Callable[[Assertion], Check]] = {
     "contains": _contains,
     "icontains": _contains,

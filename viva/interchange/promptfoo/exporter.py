@@ -9,6 +9,7 @@ from typing import Any
 from viva.interchange.drafts.draft import FULFILLED
 from viva.interchange.ledger import Gap
 from viva.interchange.promptfoo.assertions import NoAssertion, Written, of_check, of_statement
+from viva.interchange.promptfoo.differences import differences
 from viva.interchange.promptfoo.importer import DESCRIPTION, OURS
 from viva.interchange.promptfoo.templates import is_template
 from viva.interchange.promptfoo.users import PROVIDER
@@ -18,6 +19,7 @@ MESSAGE = "message"
 PLAIN = f"{{{{{MESSAGE}}}}}"
 """The prompt of a test that says one message."""
 PROVIDERS = "name your agent under providers: promptfoo asks it"
+VARIABLE = "promptfoo takes what is in braces for a variable"
 ROLES = {"agent": "assistant", "user": "user", "system": "system"}
 
 
@@ -67,7 +69,7 @@ def _say(test: dict[str, Any], name: str, tree: Source, said: Source, prompts: l
         rounds.express("one message")
     text = said.take()
     if is_template(text):
-        said.remark(Gap.NEEDS_A_PERSON, "promptfoo takes what is in braces for a variable")
+        said.remark(Gap.NEEDS_A_PERSON, VARIABLE)
     if conversation is None:
         test["vars"] = {MESSAGE: text}
         if PLAIN not in prompts:
@@ -157,6 +159,10 @@ def _single(point: Source) -> Written | None:
             point.report(Gap.NO_HOME, "promptfoo has no assertion like this check")
             return None
         check.express(f"assertion {made['type']}")
+        for words in differences(check.peek()):
+            check.remark(Gap.NEEDS_A_PERSON, words)
+        if is_template(made):
+            check.remark(Gap.NEEDS_A_PERSON, VARIABLE)
         if statement is not None:
             statement.report(Gap.NO_HOME, "an assertion that does not ask a model has no statement")
         return made
@@ -166,4 +172,6 @@ def _single(point: Source) -> Written | None:
         statement.express("no assertion")
         return None
     statement.express("an assertion")
+    if is_template(statement.peek()):
+        statement.remark(Gap.NEEDS_A_PERSON, VARIABLE)
     return of_statement(str(statement.peek()))

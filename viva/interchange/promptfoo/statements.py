@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from viva.interchange.promptfoo.checks import Assertion, text
+from viva.interchange.promptfoo.checks import Assertion, Unfit, text
 from viva.interchange.promptfoo.templates import in_words
 
 Statement = Callable[[Assertion], str]
+ALIKE = "The agent's answer means the same as this:"
 
 
 def _own(assertion: Assertion) -> str:
     value = assertion.value
     if isinstance(value, list):
-        return "All of this applies to the agent's answer:\n" + "\n".join(f"- {in_words(each)}" for each in value)
+        return _listed("All of this applies to the agent's answer:", value)
     return text(assertion)
 
 
@@ -23,6 +25,43 @@ def _with(words: str) -> Statement:
 
 def _always(words: str) -> Statement:
     return lambda assertion: words
+
+
+def _skill_used(assertion: Assertion) -> str:
+    value = assertion.value
+    if isinstance(value, dict):
+        return _skill_counted(value, assertion.negated)
+    if not isinstance(value, list) or len(value) == 1:
+        return f"The agent uses the skill {in_words(value[0]) if isinstance(value, list) else text(assertion)}"
+    # `not-` forbids each skill of a list, and not only all of them in one conversation.
+    how_many = "at least one" if assertion.negated else "all"
+    return _listed(f"The agent uses {how_many} of these skills:", value)
+
+
+def _skill_counted(value: dict[str, Any], is_negated: bool) -> str:
+    name, pattern = value.get("name"), value.get("pattern")
+    if not name and not pattern:
+        raise Unfit("it has neither name nor pattern")
+    skill = f"the skill {in_words(name)}" if name else f"a skill whose name matches {in_words(pattern)}"
+    limits = {key: value[key] for key in ("min", "max") if value.get(key) is not None}
+    if is_negated and limits not in ({}, {"max": 0}):
+        raise Unfit("promptfoo knows no limits of what must not be used, other than max: 0")
+    if is_negated or not limits:
+        return f"The agent uses {skill}"
+    words = {"min": "at least", "max": "at most"}
+    numbers = " and ".join(f"{words[key]} {in_words(number)}" for key, number in limits.items())
+    return f"This is the number of times that the agent uses {skill}: {numbers}"
+
+
+def _alike(assertion: Assertion) -> str:
+    value = assertion.value
+    if isinstance(value, list) and len(value) > 1:
+        return _listed("The agent's answer means the same as at least one of these:", value)
+    return f"{ALIKE} {in_words(value[0]) if isinstance(value, list) and value else text(assertion)}"
+
+
+def _listed(words: str, value: list[Any]) -> str:
+    return f"{words}\n" + "\n".join(f"- {in_words(each)}" for each in value)
 
 
 STATEMENTS: dict[str, Statement] = {
@@ -38,14 +77,13 @@ STATEMENTS: dict[str, Statement] = {
     "conversation-relevance": _always("Each answer of the agent is about what it was asked."),
     "context-faithfulness": _always("The agent claims nothing that the given context does not say."),
     "is-refusal": _always("The agent declines to do what it was asked."),
-    "skill-used": _with("The agent uses the skill"),
+    "skill-used": _skill_used,
 }
 """Statements for a model; the judge is the user's own, whatever `provider` the source names."""
 
-ALIKE = "The agent's answer means the same as this:"
 STAND_INS: dict[str, Statement] = {
-    **{f"similar{kind}": _with(ALIKE) for kind in ("", ":cosine", ":dot", ":euclidean")},
-    **dict.fromkeys(("bleu", "gleu", "rouge-n", "meteor"), _with(ALIKE)),
+    **{f"similar{kind}": _alike for kind in ("", ":cosine", ":dot", ":euclidean")},
+    **dict.fromkeys(("bleu", "gleu", "rouge-n", "meteor"), _alike),
     "is-html": _always("The agent's answer is valid HTML and nothing else."),
     "contains-html": _always("The agent's answer contains HTML."),
     "is-sql": _always("The agent's answer is one valid SQL statement and nothing else."),

@@ -9,7 +9,6 @@ from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import Response
 from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_core import CancellationToken
-from autogen_core.model_context import UnboundedChatCompletionContext
 from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 
 from viva.models.autogen.messages import AgentMessages
@@ -32,14 +31,15 @@ class ConversingAgent(BaseChatAgent):
         super().__init__(name, "Leads a conversation.")
         self._model = model
         self._system = SystemMessage(content=system)
-        self._context = UnboundedChatCompletionContext()
+        self._conversation: list[LLMMessage] = []
+        """The conversation so far: what was said to it, and its answers."""
         self._unanswered = False
         """Whether there are words of a speaker that were not answered."""
 
     async def remember(self, words: str, speaker: str, answer: str) -> None:
         """Add an exchange to the conversation without asking the model: words of a speaker, and the agent's answer."""
-        await self._context.add_message(UserMessage(content=words, source=speaker))
-        await self._context.add_message(AssistantMessage(content=answer, source=self.name))
+        self._conversation.append(UserMessage(content=words, source=speaker))
+        self._conversation.append(AssistantMessage(content=answer, source=self.name))
 
     async def say(self, words: str, speaker: str) -> str:
         """Return the agent's answer to words of a speaker.
@@ -50,8 +50,28 @@ class ConversingAgent(BaseChatAgent):
             SharedSetupError: as `Model.ask`.
             ValueError: the model's answer is not text.
         """
-        await self._context.add_message(UserMessage(content=words, source=speaker))
-        return await self._answer()
+        self._conversation.append(UserMessage(content=words, source=speaker))
+        return await self.answer()
+
+    @property
+    def next_place(self) -> int:
+        """Return the place that the next words will have in the conversation."""
+        return len(self._conversation)
+
+    def rewrite(self, place: int, words: str, speaker: str) -> None:
+        """Put words of a speaker in the place of earlier ones."""
+        self._conversation[place] = UserMessage(content=words, source=speaker)
+
+    def leave_out_answers(self, after: int, words: str) -> bool:
+        """Put words in the place of its own answers after a place; return whether there are any."""
+        places = [
+            place
+            for place, message in enumerate(self._conversation)
+            if place > after and isinstance(message, AssistantMessage)
+        ]
+        for place in places:
+            self._conversation[place] = AssistantMessage(content=words, source=self.name)
+        return bool(places)
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -65,26 +85,30 @@ class ConversingAgent(BaseChatAgent):
             Exception: as `say`.
         """
         for message in messages:
-            await self._context.add_message(message.to_model_message())
-        answer = await cancellation_token.link_future(asyncio.ensure_future(self._answer()))
+            self._conversation.append(message.to_model_message())
+        answer = await cancellation_token.link_future(asyncio.ensure_future(self.answer()))
         return Response(chat_message=TextMessage(content=answer, source=self.name))
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """Forget the conversation."""
-        await self._context.clear()
+        self._conversation.clear()
         self._unanswered = False
 
-    async def _answer(self) -> str:
-        """Ask the model, and remember its answer."""
+    async def answer(self) -> str:
+        """Ask the model for an answer to what was said last, and remember it.
+
+        Raises:
+            Exception: as `say`.
+        """
         # A list of its own: the conversation goes on while somebody may still hold what was asked.
-        messages: Sequence[LLMMessage] = [self._system, *await self._context.get_messages()]
+        messages: Sequence[LLMMessage] = [self._system, *self._conversation]
         try:
             completion = await self._model.ask(AgentMessages(_merged(messages) if self._unanswered else messages))
             message = AssistantMessage(content=completion.text, source=self.name)
         except Exception:
             self._unanswered = True
             raise
-        await self._context.add_message(message)
+        self._conversation.append(message)
         return completion.text
 
 

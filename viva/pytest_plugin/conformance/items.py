@@ -13,7 +13,8 @@ from viva.models.autogen.silenced import filters_for_pytest
 from viva.pytest_plugin.conformance.checks import CHECKS, Check
 from viva.pytest_plugin.conformance.expectation import Differs, DoesNotApply
 from viva.pytest_plugin.conformance.subject import CheckedAgent
-from viva.records.text import one_line, printable
+from viva.records.redact import redacted
+from viva.records.text import one_line
 
 NAME = "viva-conformance"
 
@@ -72,7 +73,7 @@ class ConformanceItem(pytest.Item):
             words = f"{(self.check.__doc__ or '').strip()}\n{error.text()}"
             title = one_line(f"expected {error.expected}; came {error.came}", 300)
         elif isinstance(error, SetupError):
-            words = printable(str(error))
+            words = redacted(str(error))
             title = one_line(words, 300)
         else:
             return super().repr_failure(excinfo, style)

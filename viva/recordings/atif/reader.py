@@ -5,17 +5,21 @@ The format is that of the `harbor` package (`harbor.models.trajectories`). `atif
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from viva.recordings.atif.steps import StepError, read_steps
+from viva.recordings.files.each_file import of_each_file
+from viva.recordings.files.locations import may_hide_files, unlisted_words
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import is_whole, lines_of, read_document
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.spans.files import EVALUATORS
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import normal
@@ -31,31 +35,53 @@ class AtifReader:
 
     evaluators = EVALUATORS
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read trajectories, each with the trajectories of subagents that it holds after it.
 
         Args:
             source: A JSON file with one trajectory or a list of them, JSON Lines, or a folder: every `trajectory.json`
                 in it and below, as harbor lays its jobs out.
             since: Trajectories whose first step has an earlier time are left out.
+            told: Takes what is not about a single trajectory.
 
         Raises:
-            RecordingError: while iterating: a file cannot be read, or contains something other than a trajectory.
+            RecordingError: while iterating: the only file, or each of several, cannot be read, or contains something
+                other than a trajectory. One of several is lost.
         """
         path = Path(source)
-        files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
-        if not files:
-            raise NothingYet(f"{path}: there is no trajectory.json in this folder or below.")
-        for file in files:
-            name = str(file.relative_to(path)) if path.is_dir() else file.name
-            for place, key, document in _documents(file, name):
-                for recording in _expand(document, place, key):
-                    began = recording.transcript.rounds[0].started if recording.transcript.rounds else None
-                    if since is None or began is None or began >= since.timestamp():
-                        yield recording
+        told = SourceNotes() if told is None else told
+        is_folder = os.path.isdir(path)
+
+        def of_file(file: Path) -> Iterator[Recording]:
+            name = str(file.relative_to(path)) if is_folder else file.name
+            for place, key, document in _documents(file, name, told):
+                yield from _expand(document, place, key)
+
+        for recording in of_each_file(_in_folder(path, told) if is_folder else [path], of_file, told):
+            began = recording.transcript.rounds[0].started if recording.transcript.rounds else None
+            if since is None or began is None or began >= since.timestamp():
+                yield told.on(recording)
 
 
-def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
+def _in_folder(path: Path, told: SourceNotes) -> list[Path]:
+    def unlisted(error: OSError) -> None:
+        if may_hide_files(error):
+            told.lose(unlisted_words(error))
+
+    walked = os.walk(path, onerror=unlisted)
+    files = sorted(
+        Path(folder, name) for folder, _, names in walked for name in names if fnmatchcase(name, "trajectory*.json")
+    )
+    if not files and not told.lost:
+        raise NothingYet(f"{path}: there is no trajectory.json in this folder or below.")
+    if not files:
+        raise RecordingError(f"{path}: there is no trajectory.json that can be read. {'. '.join(told.lost)}")
+    return files
+
+
+def _documents(path: Path, name: str, told: SourceNotes) -> Iterator[tuple[str, str, Any]]:
     """Yield each document with its place, and with a key that a moved file keeps."""
     try:
         with open_recording(path) as file:
@@ -69,7 +95,7 @@ def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
                     mark = f", element {place}" if isinstance(document, list) else ""
                     yield f"{path}{mark}", f"{name}{mark}", each
                 return
-            for number, value in lines_of(path, file):
+            for number, value in lines_of(path, file, half_written=told.passing_over(path)):
                 if isinstance(value, ValueError):
                     raise RecordingError(f"{path}, line {number}: not valid JSON: {value}")
                 yield f"{path}, line {number}", f"{name}, line {number}", value
@@ -83,8 +109,10 @@ def _expand(document: Any, place: str, key: str) -> Iterator[Recording]:
     while waiting:
         each, where, name = waiting.pop()
         yield _recording(each, where, name)
-        inner = each.get("subagent_trajectories")
-        for number, sub in reversed(list(enumerate(inner if isinstance(inner, list) else (), 1))):
+        inner = each.get("subagent_trajectories") or []
+        if not isinstance(inner, list):
+            raise RecordingError(f"{where}: its `subagent_trajectories` are not a list.")
+        for number, sub in reversed(list(enumerate(inner, 1))):
             waiting.append((sub, f"{where}, subagent {number}", f"{name}, subagent {number}"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from viva.recordings.desktop.names import Names
 from viva.recordings.json_pieces import bounded_lines, read_document, stripped
-from viva.recordings.recording import RecordingError
+from viva.recordings.recording import RecordingError, SourceNotes
 from viva.records.codec import loads
 from viva.records.wording import counted
 from viva.regular_files import open_linked
@@ -25,23 +25,25 @@ class LogLines:
     """The numbers, from 1, of the lines that are not JSON objects."""
 
 
-def read_lines(file: Path, inside: str | None = None) -> LogLines:
+def read_lines(file: Path, inside: str | None = None, told: SourceNotes | None = None) -> LogLines:
     """Read a log. A line that is not a JSON object is skipped and counted.
 
     Args:
         file: The log.
         inside: The path of the list of lines if the log is one JSON document; empty if the document is the list.
+        told: Says whether somebody may be writing it, and is told if its last line is half written.
 
     Raises:
         RecordingError: the file cannot be read, or holds no such list.
     """
     found = LogLines()
+    half_written = None if told is None else told.passing_over(file)
     try:
         with open_linked(file) as lines:
             if inside is not None:
                 _take_document(found, file, inside, read_document(file, lines))
                 return found
-            for number, line in bounded_lines(lines):
+            for number, line in bounded_lines(lines, half_written=half_written):
                 _take(found, number, b"{" if line is None else line)
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from error

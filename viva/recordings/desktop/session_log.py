@@ -116,6 +116,7 @@ class SessionLog:
             agent=self._names.agent,
             pictures=self._folder / self._names.screenshots,
             notes=tuple(notes),
+            lost=(f"broken lines of {self._folder / self._names.log}: {len(broken)}",) if broken else (),
         )
 
     @property

@@ -13,7 +13,8 @@ from pathlib import Path
 from viva.recordings.desktop.lines import LineFields, read_lines, unfound_fields
 from viva.recordings.desktop.names import UFO, Names, load_names
 from viva.recordings.desktop.session_log import SOURCE, SessionLog
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.files.locations import may_hide_files, unlisted_words
+from viva.recordings.recording import HalfWritten, NothingYet, Recording, RecordingError, SourceNotes
 from viva.records.transcript import Transcript
 
 
@@ -23,37 +24,42 @@ class UfoReader:
     evaluators = ("session",)
     """The evaluators of such recordings if the user names none."""
 
-    def read(self, source: str, mapping: str | Path | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, mapping: str | Path | None = None, *, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read the sessions of a folder, in the order of their names; see `read_session`.
 
         Args:
             source: A session's folder, or one that holds such folders at any depth.
             mapping: A mapping file, for the logs of another agent; see `load_names`.
+            told: Takes what is not about a single session.
 
         Raises:
             RecordingError: before the first recording: there is no session, or the mapping is wrong.
         """
         names = UFO if mapping is None else load_names(Path(mapping))
         root = Path(source)
+        told = SourceNotes() if told is None else told
         if not root.is_dir():
             words = "is not a folder" if root.exists() else "does not exist"
             raise RecordingError(
                 f"{root} {words}; ufo:FOLDER names the folder of a session, or a folder that contains such folders."
             )
-        if (root / names.log).is_file():
-            yield read_session(root, names)
+        if os.path.isfile(root / names.log):
+            yield read_session(root, names, told=told)
             return
         found = False
-        for folder in _sessions(root, names.log):
+        for folder in _sessions(root, names.log, told):
             found = True
-            yield _in_a_tree(root, folder, names)
+            yield told.on(_in_a_tree(root, folder, names, told))
         if not found:
-            raise RecordingError(
-                f"{root} is not the log folder of a session: neither it nor a folder below it contains {names.log}."
-            )
+            words = f"{root} is not the log folder of a session: neither it nor a folder below it contains {names.log}"
+            raise RecordingError(f"{'. '.join((words, *told.lost))}.")
 
 
-def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False) -> Recording:
+def read_session(
+    folder: Path, names: Names = UFO, *, one_of_many: bool = False, told: SourceNotes | None = None
+) -> Recording:
     """Read one session.
 
     A round of the log is a round of the transcript; its lines of `AppAgent` are the steps, those of `HostAgent` give
@@ -63,6 +69,7 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
 
     Raises:
         RecordingError: the log cannot be read, or none of its lines can be used.
+        NothingYet: it is empty.
     """
     file = folder / names.log
     try:
@@ -71,10 +78,11 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
         raise RecordingError(f"{file}: cannot be read: {error}") from error
     if not inside:
         raise RecordingError(f"{file} is a link that leads out of the folder; copy the log itself into it.")
-    lines = read_lines(file, names.lines)
+    lines = read_lines(file, names.lines, told)
     if not lines.good:
         held = f"it has only broken lines ({len(lines.broken)})" if lines.broken else "it is empty"
-        raise RecordingError(f"{file} holds no step of a session: {held}.")
+        kind = RecordingError if lines.broken else NothingYet
+        raise kind(f"{file} holds no step of a session: {held}.")
     session = SessionLog(folder, names, lines.good)
     for line in lines.good:
         session.take(LineFields(line, names))
@@ -88,23 +96,39 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
     return recording if one_of_many else replace(recording, notes=recording.transcript.notes)
 
 
-def _sessions(root: Path, log: str) -> Iterator[Path]:
+def _sessions(root: Path, log: str, told: SourceNotes) -> Iterator[Path]:
     """Yield the folders that contain a log. Links are not followed."""
-    for folder, below, files in os.walk(root):
+
+    def unlisted(error: OSError) -> None:
+        if may_hide_files(error):
+            told.lose(unlisted_words(error))
+
+    for folder, below, files in os.walk(root, onerror=unlisted):
         below.sort()
-        if log in files or ("/" in log and Path(folder, log).is_file()):
+        if log in files or ("/" in log and os.path.isfile(Path(folder, log))):
             below.clear()
             yield Path(folder)
 
 
-def _in_a_tree(root: Path, folder: Path, names: Names) -> Recording:
+def _in_a_tree(root: Path, folder: Path, names: Names, told: SourceNotes) -> Recording:
     """Return one session of many. One that cannot be read becomes a run without rounds, and the others are judged."""
     key = folder.relative_to(root).as_posix()
     try:
-        return replace(read_session(folder, names, one_of_many=True), run_key=key)
+        return replace(read_session(folder, names, one_of_many=True, told=told), run_key=key)
     except RecordingError as error:
         transcript = Transcript(source=SOURCE, trace_id=key, notes=(str(error),))
+        # An empty log has lost nothing, and neither has one that is being written.
+        half_written = told.growing and isinstance(error, HalfWritten)
+        if half_written:
+            told.pass_over(folder / names.log)
+        nothing = isinstance(error, NothingYet) or half_written
         note = f"a session without a readable {names.log}"
         return Recording(
-            transcript, place=str(folder), run_key=key, subject=folder.name, agent=names.agent, notes=(note,)
+            transcript,
+            place=str(folder),
+            run_key=key,
+            subject=folder.name,
+            agent=names.agent,
+            notes=(note,),
+            lost=() if nothing else (str(error),),
         )

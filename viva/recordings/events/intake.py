@@ -310,6 +310,8 @@ class Intake:
 
         If several are given, all are ids of one sub-agent. An unknown id is its own name.
         """
+        if not any(ids):  # the main agent, which has no id, reports most events
+            return None
         return self._subagents.name([each for each in ids if isinstance(each, str) and each])
 
     def not_known(self, what: str) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
-from viva.recordings.recording import NothingYet
+from viva.recordings.recording import NothingYet, RecordingError, SourceNotes
 
 JSON_FILES = (".json", ".jsonl", ".ndjson")
 PACKED = (".gz", ".zst", ".zstd")
 MOST_SHOWN = 3
+Unlisted = Callable[[OSError], None]
+"""Takes the error of a folder that cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,16 @@ class FoundFiles:
     files: tuple[Path, ...]
     """Each file once, in the order of the sources and, in a folder or glob, of the names."""
     notes: tuple[str, ...] = ()
-    """Which files of folders were left out because of their names."""
+    """Which files of folders were left out because of their names, and which folders that only a pattern matched cannot
+    be listed."""
+    lost: tuple[str, ...] = ()
+    """Which folders that the user named, or that lie below one, cannot be listed, and may hold any number of files."""
+
+    def tell(self, told: SourceNotes) -> None:
+        """Note what was left out."""
+        told.add(*self.notes)
+        for words in self.lost:
+            told.lose(words)
 
 
 def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
@@ -34,41 +46,118 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
 
     Raises:
         NothingYet: a folder or glob holds no such file.
+        RecordingError: the same, but a folder cannot be listed.
     """
     files: dict[Path, None] = {}
     left: list[Path] = []
+    lost: list[str] = []
+    passed: list[str] = []
+
+    def unlisted(error: OSError) -> None:
+        if may_hide_files(error):
+            lost.append(unlisted_words(error))
+
+    def unlisted_match(error: OSError) -> None:
+        if may_hide_files(error):
+            passed.append(unlisted_words(error))
+
     for source in sources:
         path = Path(source)
         # A path that may not be looked at is left to its opening, which says why. `Path.is_dir` would raise.
         if os.path.isdir(path):
-            inside = _in_folder(path, endings, left)
+            inside = _in_folder(path, endings, left, unlisted)
             if not inside:
-                raise NothingYet(f"{path}: no file in this folder or below it ends in {', '.join(endings)}.")
+                raise _nothing(f"{path}: no file in this folder or below it ends in {', '.join(endings)}", lost)
             files.update(dict.fromkeys(inside))
         elif os.path.exists(path) or not glob.has_magic(source):
             files[path] = None
         else:
-            files.update(dict.fromkeys(_matching(source, endings, left)))
-    notes: tuple[str, ...] = ()
+            inside = _matching(source, endings, left, unlisted, unlisted_match)
+            if not inside:
+                raise _nothing(f"{source}: no file matches this pattern", (*lost, *passed))
+            files.update(dict.fromkeys(inside))
+    notes = tuple(dict.fromkeys(passed))
     if left:
         shown = ", ".join(each.name for each in left[:MOST_SHOWN]) + (", …" if len(left) > MOST_SHOWN else "")
-        notes = (f"files left out because their names end in none of {', '.join(endings)}: {len(left)} ({shown})",)
-    return FoundFiles(tuple(files), notes)
+        notes += (f"files left out because their names end in none of {', '.join(endings)}: {len(left)} ({shown})",)
+    return FoundFiles(tuple(files), notes, tuple(dict.fromkeys(lost)))
 
 
-def _matching(source: str, endings: Sequence[str], left: list[Path]) -> list[Path]:
+def unlisted_words(error: OSError) -> str:
+    """Return which folder cannot be listed, and why."""
+    return f"{os.path.normpath(error.filename)}: cannot be read: {error.strerror}"
+
+
+def may_hide_files(error: OSError) -> bool:
+    """Return whether a folder that cannot be listed may hold files of the user's.
+
+    One that was removed in the meantime holds none, and `lost+found` of a file system is root's.
+    """
+    return not isinstance(error, FileNotFoundError) and os.path.basename(error.filename) != "lost+found"
+
+
+def _nothing(words: str, lost: Sequence[str]) -> RecordingError:
+    """Return the error for a source without files: whoever follows it waits for some, unless he may not see them."""
+    return RecordingError(". ".join((words, *lost))) if lost else NothingYet(f"{words}.")
+
+
+def _matching(
+    source: str, endings: Sequence[str], left: list[Path], unlisted: Unlisted, unlisted_match: Unlisted
+) -> list[Path]:
     matched = [Path(each) for each in sorted(glob.glob(source, recursive=True))]
     found: dict[Path, None] = {}
     for path in matched:
-        found.update(dict.fromkeys(_in_folder(path, endings, left) if path.is_dir() else [path]))
-    if not found:
-        raise NothingYet(f"{source}: no file matches this pattern.")
+        inside = _in_folder(path, endings, left, unlisted_match) if os.path.isdir(path) else [path]
+        found.update(dict.fromkeys(inside))
+    first, *parts = Path(source).parts
+    if glob.has_magic(first):
+        first, parts = ".", [first, *parts]
+    _list_on_the_way(first, parts, unlisted, unlisted_match)
     return list(found)
 
 
-def _in_folder(root: Path, endings: Sequence[str], left: list[Path]) -> list[Path]:
+def _list_on_the_way(folder: str, parts: Sequence[str], unlisted: Unlisted, unlisted_match: Unlisted) -> None:
+    """List the folders in which a pattern is looked for: `glob` passes over those that cannot be listed.
+
+    Args:
+        folder: Where the rest of the pattern begins.
+        parts: The rest of the pattern.
+        unlisted: Takes the error of a folder that is named.
+        unlisted_match: Takes those of folders that only a pattern matched: the user did not know of them.
+    """
+    if not parts:
+        return
+    part, rest = parts[0], parts[1:]
+    if part == "**":
+
+        def unlisted_below(error: OSError) -> None:
+            (unlisted if error.filename == folder else unlisted_match)(error)
+
+        for _, below, _ in os.walk(folder, onerror=unlisted_below):
+            below[:] = [name for name in below if not name.startswith(".")]
+        return
+    names = [part]
+    try:
+        if glob.has_magic(part):
+            with os.scandir(folder) as entries:
+                hidden = part.startswith(".")
+                names = [each.name for each in entries if hidden or not each.name.startswith(".")]
+            names = [name for name in names if fnmatch(name, part) and os.path.isdir(os.path.join(folder, name))]
+        else:
+            os.stat(os.path.join(folder, part))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        unlisted(error)
+        return
+    for name in sorted(names):
+        further = unlisted_match if glob.has_magic(part) else unlisted
+        _list_on_the_way(os.path.join(folder, name), rest, further, unlisted_match)
+
+
+def _in_folder(root: Path, endings: Sequence[str], left: list[Path], unlisted: Unlisted) -> list[Path]:
     found = []
-    for folder, below, names in os.walk(root):
+    for folder, below, names in os.walk(root, onerror=unlisted):
         below[:] = sorted(name for name in below if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)

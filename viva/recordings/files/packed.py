@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.errors import SetupError
+from viva.recordings.recording import SourceNotes
 from viva.regular_files import BUFFER, MIB, in_words, open_given
 
 MOST_RATIO = 200
@@ -29,13 +30,13 @@ GZIP, ZSTD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 _LENGTH = 4
 
 
-def open_recording(path: Path, notes: list[str] | None = None) -> IO[bytes]:
+def open_recording(path: Path, told: SourceNotes | None = None) -> IO[bytes]:
     """Open a file that the user named; if it is packed with gzip or zstd, what is read is unpacked.
 
     Args:
         path: The file.
-        notes: Takes the note that a packed file ends too early, or is damaged, after which the rest is left out. None
-            if that is an error.
+        told: Is told if a packed file ends too early or is damaged, so that the rest is left out. None if that
+            is an error.
 
     Raises:
         OSError: it cannot be opened, or, while reading, it is damaged or unpacks to too much.
@@ -47,10 +48,15 @@ def open_recording(path: Path, notes: list[str] | None = None) -> IO[bytes]:
         if not is_packed(begin):
             return file
         counted = _PackedFile(file)
-        return io.BufferedReader(_UnpackedFile(counted, _unpacker(begin), path, notes), BUFFER)
+        return io.BufferedReader(_UnpackedFile(counted, _unpacker(begin), path, told), BUFFER)
     except BaseException:
         file.close()
         raise
+
+
+def most_unpacked(size: int) -> int:
+    """Return the maximum number of bytes that a packed file of a size may unpack to."""
+    return max(MOST_FREE, MOST_RATIO * size)
 
 
 def is_packed(begin: bytes) -> bool:
@@ -141,9 +147,9 @@ class _UnpackedFile(io.RawIOBase):
     """What a packed file holds."""
 
     def __init__(
-        self, file: _PackedFile, unpacker: Callable[[_PackedFile], _Read], path: Path, notes: list[str] | None
+        self, file: _PackedFile, unpacker: Callable[[_PackedFile], _Read], path: Path, told: SourceNotes | None
     ) -> None:
-        self._file, self._unpacker, self._path, self._notes = file, unpacker, path, notes
+        self._file, self._unpacker, self._path, self._told = file, unpacker, path, told
         self._begin()
 
     def _begin(self) -> None:
@@ -186,6 +192,9 @@ class _UnpackedFile(io.RawIOBase):
         try:
             data = self._read1(size)
         except EOFError:
+            if self._told is not None and self._told.growing:
+                self._told.pass_over(self._path)
+                return self._end()
             return self._broken("it ends too early")
         except (gzip.BadGzipFile, zlib.error, ValueError) as error:
             return self._broken(f"it is damaged: {error}")
@@ -194,13 +203,16 @@ class _UnpackedFile(io.RawIOBase):
                 raise
             return self._broken(f"it is damaged: {error}")
         self._given += len(data)
-        if self._given > max(MOST_FREE, MOST_RATIO * self._file.taken):
+        if self._given > most_unpacked(self._file.taken):
             raise OSError(errno.EFBIG, f"it unpacks to more than {MOST_RATIO} times its size; unpack it yourself")
         return data
 
     def _broken(self, words: str) -> bytes:
-        if self._notes is None:
+        if self._told is None:
             raise OSError(errno.EIO, f"the packed file {words.removeprefix('it ')}")
-        self._notes.append(f"{self._path.name}: the packed file is read as far as it goes, because {words}")
+        self._told.lose(f"{self._path.name}: the packed file is read as far as it goes, because {words}")
+        return self._end()
+
+    def _end(self) -> bytes:
         self._read1 = lambda size: b""
         return b""

@@ -25,6 +25,9 @@ class BraintrustReader(PlatformReader):
 
     def translate(self, record: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the span of a row."""
+        if not {"root_span_id", "span_attributes"} & record.keys():
+            yield None
+            return
         about = _object(record.get("span_attributes"))
         metrics, metadata = _object(record.get("metrics")), _object(record.get("metadata"))
         parents = listed(loaded(record.get("span_parents")))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
-from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span
+from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span, unreadable
 from viva.recordings.spans.values import listed, loaded
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
@@ -54,7 +54,7 @@ def _trace(record: Mapping[str, Any], identity: str) -> Any:
 
 def _observation(record: Any, session: Any, root: str | None) -> Any:
     if not isinstance(record, Mapping):
-        return None
+        return unreadable(record)
 
     def of(*names: str) -> Any:
         return next((record[name] for name in names if record.get(name) is not None), None)

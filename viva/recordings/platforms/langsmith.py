@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
-from viva.recordings.platforms.spans import MODEL, OTHER, TOOL, count_of, make_span
+from viva.recordings.platforms.spans import MODEL, OTHER, TOOL, count_of, make_span, unreadable
 from viva.recordings.spans.values import listed, loaded
 
 _KINDS = {"llm": MODEL, "chat_model": MODEL, "tool": TOOL}
@@ -27,11 +27,11 @@ class LangSmithReader(PlatformReader):
 
     def translate(self, record: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the spans of a run, and of the runs below it if they lie within it."""
-        waiting = [record]
+        waiting: list[Any] = [record]
         while waiting:
             run = waiting.pop()
-            waiting += [child for child in reversed(listed(run.get("child_runs"))) if isinstance(child, Mapping)]
-            yield _run(run)
+            waiting += reversed(listed(run.get("child_runs"))) if isinstance(run, Mapping) else ()
+            yield _run(run) if isinstance(run, Mapping) else unreadable(run)
 
 
 def _run(run: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from viva.recordings.platforms.reader import PlatformReader
-from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span
+from viva.recordings.platforms.spans import AGENT, MODEL, OTHER, TOOL, count_of, make_span, unreadable
 from viva.recordings.spans.values import listed, loaded
 
 _KINDS = {"LLM": MODEL, "CHAT_MODEL": MODEL, "TOOL": TOOL, "AGENT": AGENT}
@@ -29,8 +29,9 @@ class MlflowReader(PlatformReader):
         trace = trace if isinstance(trace, Mapping) else record
         data, info = trace.get("data"), trace.get("info")
         spans = loaded(data.get("spans") if isinstance(data, Mapping) else trace.get("spans"))
-        if not isinstance(spans, list):
-            yield None
+        if not isinstance(spans, list) or not spans:
+            is_trace = isinstance(info, Mapping) and bool({"trace_id", "request_id"} & info.keys())
+            yield unreadable(record) if is_trace else None
             return
         info = info if isinstance(info, Mapping) else {}
         about = info.get("trace_metadata", info.get("request_metadata"))
@@ -41,7 +42,7 @@ class MlflowReader(PlatformReader):
 
 def _span(span: Any, session: Any) -> Any:
     if not isinstance(span, Mapping):
-        return None
+        return unreadable(span)
     context = span.get("context")
     context = context if isinstance(context, Mapping) else span
     given = span.get("attributes")
@@ -70,9 +71,7 @@ def _span(span: Any, session: Any) -> Any:
         session=session,
         raw=span,
     )
-    if made is not None:
-        made["events"] = listed(span.get("events"))
-    return made
+    return {**made, "events": listed(span.get("events"))}
 
 
 def _message(span: Mapping[str, Any]) -> dict[str, Any]:

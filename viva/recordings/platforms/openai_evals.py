@@ -16,7 +16,7 @@ from typing import Any
 from viva.recordings.chat_rounds import MessageError, read_messages
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import bounded_lines, load_document, stripped, too_long
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.subjects import subject_of
 from viva.records.fault import Fault
 from viva.records.transcript import StopReason, Transcript, Usage
@@ -35,8 +35,12 @@ class OpenAIEvalsReader:
 
     evaluators = (GRADES,)
 
-    def read(self, source: str) -> Iterator[Recording]:
+    def read(self, source: str, *, told: SourceNotes | None = None) -> Iterator[Recording]:
         """Yield the samples of a file, in order.
+
+        Args:
+            source: The file.
+            told: Says whether somebody may be writing the file.
 
         Raises:
             RecordingError: while iterating, at the first line that is not a sample, after all samples before it.
@@ -46,7 +50,8 @@ class OpenAIEvalsReader:
         found = False
         try:
             with open_recording(path) as file:
-                for number, line in bounded_lines(file):
+                half_written = None if told is None else told.passing_over(path)
+                for number, line in bounded_lines(file, half_written=half_written):
                     if line is None:
                         raise too_long(path, number)
                     if not stripped(line):

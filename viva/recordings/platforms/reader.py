@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from viva.recordings.recording import Recording
+from viva.recordings.recording import Recording, SourceNotes
 from viva.recordings.spans.files import EVALUATORS, SpansReader
 
 Translate = Callable[[Mapping[str, Any]], Iterator[Any]]
@@ -21,13 +21,15 @@ class PlatformReader(SpansReader):
     lists: tuple[str, ...] = ()
     """The keys under which an export holds its records, if it is an object."""
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read the agent runs of an export: JSON, JSON Lines or Parquet, packed or not; see `SpansReader.read`.
 
         Raises:
             RecordingError: while iterating: a file cannot be read, or holds no record of this platform.
         """
-        return super().read(source, since=since)
+        return super().read(source, since=since, told=told)
 
     def expand(self, value: Any) -> Iterator[Any]:
         """Yield the spans of a value in a file: a record, or a list or page of them."""

@@ -30,8 +30,8 @@ def make_span(
     tools: Any = None,
     call: Any = None,
     raw: Mapping[str, Any] | None = None,
-) -> dict[str, Any] | None:
-    """Return a span as a dump of spans holds it; None if the record has no id of a trace or of its own.
+) -> dict[str, Any]:
+    """Return a span as a dump of spans holds it, without ids if the record lacks that of its trace or its own.
 
     Args:
         trace: Id of the trace.
@@ -51,8 +51,6 @@ def make_span(
         call: The id of the call that a tool ran for.
         raw: The whole record, so that nothing is lost.
     """
-    if not _is_id(trace) or not _is_id(identity):
-        return None
     given, returned = loaded(given), loaded(returned)
     attributes: dict[str, Any] = {"openinference.span.kind": kind}
     if kind == MODEL:
@@ -65,7 +63,7 @@ def make_span(
         attributes["llm.token_count.prompt_details.cache_read" if key == "cached" else f"llm.token_count.{key}"] = count
     return {
         "name": str(name or ""),
-        "context": {"trace_id": str(trace), "span_id": str(identity)},
+        "context": {"trace_id": str(trace), "span_id": str(identity)} if _is_id(trace) and _is_id(identity) else {},
         "parent_id": str(parent) if _is_id(parent) else None,
         "start_time": began,
         "end_time": ended,
@@ -74,6 +72,11 @@ def make_span(
         "attributes": {key: value for key, value in attributes.items() if value is not None},
         "record": raw,
     }
+
+
+def unreadable(raw: Any) -> dict[str, Any]:
+    """Return what stands for a part of a record that cannot be read: a span without ids, which is counted as lost."""
+    return {"name": "", "context": {}, "attributes": {}, "record": raw}
 
 
 def _model_attributes(given: Any, returned: Any, tools: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from viva.recordings.recording import Recording
+from viva.recordings.recording import Recording, SourceNotes
 from viva.recordings.sessions.draft import SessionDraft
 from viva.recordings.sessions.lines import read_sessions_of
 from viva.recordings.spans.files import EVALUATORS
@@ -28,25 +28,36 @@ class ClaudeCodeReader:
 
     evaluators = EVALUATORS
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read sessions, each with the sessions of its sub-agents after it.
 
         Args:
             source: A session's file, a folder with such files (of a project, or of all), or a glob.
             since: Files whose last line is older are left out.
+            told: Takes what is not about a single session.
 
         Raises:
             RecordingError: while iterating: the file is not a session of Claude Code.
         """
-        return read_sessions_of(source, _sessions, "a session of Claude Code", since, _when)
+        return read_sessions_of(source, _sessions, _has_talk, "a session of Claude Code", since, _when, told)
 
 
 def _when(line: Mapping[str, Any]) -> int | None:
     return read_time(line.get("timestamp"))
 
 
+def _has_talk(lines: list[Mapping[str, Any]]) -> bool:
+    return bool(_talk_in(lines))
+
+
+def _talk_in(lines: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [line for line in lines if line.get("type") in _TALK and isinstance(line.get("message"), Mapping)]
+
+
 def _sessions(path: Path, lines: list[Mapping[str, Any]]) -> list[Recording]:
-    talk = [line for line in lines if line.get("type") in _TALK and isinstance(line.get("message"), Mapping)]
+    talk = _talk_in(lines)
     if not talk or not any("sessionId" in line or "uuid" in line for line in talk):
         return []
     parts: dict[str, list[Mapping[str, Any]]] = {"": []}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.chat_messages import read_arguments
-from viva.recordings.recording import Recording
+from viva.recordings.recording import Recording, SourceNotes
 from viva.recordings.sessions.draft import SessionDraft
 from viva.recordings.sessions.lines import read_sessions_of
 from viva.recordings.spans.files import EVALUATORS
@@ -36,25 +36,32 @@ class CodexReader:
 
     evaluators = EVALUATORS
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read sessions.
 
         Args:
             source: A session's file, a folder with such files, or a glob.
             since: Files whose last line is older are left out.
+            told: Takes what is not about a single session.
 
         Raises:
             RecordingError: while iterating: the file is not a session of Codex.
         """
-        return read_sessions_of(source, _sessions, "a session of Codex", since, _when)
+        return read_sessions_of(source, _sessions, _has_items, "a session of Codex", since, _when, told)
 
 
 def _when(line: Mapping[str, Any]) -> int | None:
     return read_time(line.get("timestamp"))
 
 
+def _has_items(lines: list[Mapping[str, Any]]) -> bool:
+    return any(_item(line) is not None for line in lines)
+
+
 def _sessions(path: Path, lines: list[Mapping[str, Any]]) -> list[Recording]:
-    if not any(_item(line) is not None for line in lines):
+    if not _has_items(lines):
         return []
     wrapped = any(line.get("type") in ("session_meta", "response_item") for line in lines)
     if not wrapped and not any("instructions" in line or "record_type" in line for line in lines[:3]):

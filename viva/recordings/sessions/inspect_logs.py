@@ -7,6 +7,7 @@ The format is that of the package `inspect-ai` (`inspect_ai.log.EvalLog`, versio
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
 from collections import Counter
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.errors import SetupError
+from viva.recordings.files.each_file import of_each_file
 from viva.recordings.files.locations import find_files
-from viva.recordings.files.packed import MOST_FREE, MOST_RATIO, open_recording
+from viva.recordings.files.packed import MOST_RATIO, most_unpacked, open_recording
 from viva.recordings.json_pieces import MOST_DOCUMENT, load_document, read_document
 from viva.recordings.numbers import finite
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import HalfWritten, Recording, RecordingError, SourceNotes
 from viva.recordings.sessions.draft import SessionDraft
+from viva.recordings.sessions.inspect_repeats import Repeats
 from viva.recordings.spans.values import listed, read_time
 from viva.recordings.tool_definitions import normal
 from viva.regular_files import in_words
@@ -32,13 +35,17 @@ _ZIP = b"PK"
 _HEADER, _START, _SAMPLES = "header.json", "_journal/start.json", "samples/"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's letters: correct, partially correct, incorrect, no answer (`inspect_ai.scorer.value_to_float`)."""
-_ATTACHED = "attachment://"
+_BLOCK = 4096
+"""Bytes of a member that are unpacked at once. `zipfile` limits what it reads of the archive, but not in every version
+what that unpacks to: bzip2 and zstd reach several ten thousand times the size."""
 
 
 class InspectReader:
     """Reads `inspect:FILE`."""
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read the samples of logs, in the order of the files and of the samples in them.
 
         A sample is one run: its id is the subject, its epoch the trial, and its score the reward.
@@ -46,18 +53,19 @@ class InspectReader:
         Args:
             source: A log, a folder with logs, or a glob.
             since: Samples that began before are left out.
+            told: Takes what is not about a single sample.
 
         Raises:
-            RecordingError: while iterating: a file is not a log of Inspect.
+            RecordingError: while iterating: the only file, or each of several, is not a log of Inspect. One of several
+                is lost.
         """
         found = find_files((source,), ENDINGS)
         least = 0 if since is None else int(since.timestamp() * 10**9)
-        notes = found.notes
-        for path in found.files:
-            for recording, began in _samples(path):
-                if began is None or began >= least:
-                    yield replace(recording, notes=(*recording.notes, *notes))
-                    notes = ()
+        told = SourceNotes() if told is None else told
+        found.tell(told)
+        for recording, began in of_each_file(found.files, _samples, told):
+            if began is None or began >= least:
+                yield told.on(recording)
 
 
 def log_samples(path: Path) -> Iterator[tuple[Mapping[str, Any], Any]]:
@@ -75,34 +83,50 @@ def log_samples(path: Path) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 
 def _samples(path: Path) -> Iterator[tuple[Recording, int | None]]:
+    repeats = Repeats(path)
     for header, sample in log_samples(path):
-        yield _recording(path, header, sample)
+        try:
+            found = _recording(path, header, sample, repeats)
+        except RecursionError as error:
+            raise RecordingError(f"{path}: a sample cannot be read: it is nested too deeply.") from error
+        yield found
 
 
 def _of_document(path: Path, file: IO[bytes]) -> Iterator[tuple[Any, Any]]:
     document = read_document(path, file)
     if not isinstance(document, Mapping) or not isinstance(document.get("eval"), Mapping):
         raise RecordingError(f"{path}: not a log of Inspect: it must have `eval` and `samples`.")
-    for sample in listed(document.get("samples")):
+    samples = document.get("samples")
+    if not isinstance(samples, list | None):
+        raise RecordingError(f"{path}: not a log of Inspect: its `samples` are not a list.")
+    for sample in samples or ():
         yield document, sample
 
 
 def _of_archive(path: Path, file: IO[bytes]) -> Iterator[tuple[Any, Any]]:
     module = _zip_module()
     try:
-        with module.ZipFile(file) as archive:
+        with _opened(module, path, file) as archive:
             names = [info.filename for info in archive.infolist()]
             head = next((name for name in (_HEADER, _START) if name in names), None)
             if head is None:
                 raise RecordingError(f"{path}: not a log of Inspect: it holds no {_HEADER}.")
-            header = load_document(_member(path, archive, head), path)
+            members = _Members(path, archive, file.seek(0, os.SEEK_END))
+            header = load_document(members.read(head), path)
             for name in names:
                 if name.startswith(_SAMPLES) and name.endswith(".json"):
-                    yield header, load_document(_member(path, archive, name), path)
+                    yield header, load_document(members.read(name), path)
     except NotImplementedError as error:
         raise SetupError(f"{path} is packed with zstd, which requires: pip install 'vivavoce[zstd]'.") from error
     except (zipfile.BadZipFile, module.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError) as error:
         raise RecordingError(f"{path}: the archive is damaged: {error}.") from error
+
+
+def _opened(module: Any, path: Path, file: IO[bytes]) -> Any:
+    try:
+        return module.ZipFile(file)
+    except (zipfile.BadZipFile, module.BadZipFile) as error:  # its directory is written last
+        raise HalfWritten(f"{path}: the archive is damaged: {error}.") from error
 
 
 def _zip_module() -> Any:
@@ -114,24 +138,43 @@ def _zip_module() -> Any:
     return module
 
 
-def _member(path: Path, archive: Any, name: str) -> bytes:
-    info = archive.getinfo(name)
-    # What the archive says of its size may be wrong, so no more is unpacked than is allowed.
-    most = min(MOST_DOCUMENT, max(MOST_FREE, MOST_RATIO * info.compress_size))
-    with archive.open(info) as file:
-        data: bytes = file.read(most + 1)
-    if len(data) > most:
-        raise RecordingError(f"{path}: {name} is larger than {in_words(most)}, the maximum.")
-    return data
+class _Members:
+    """The members of an archive, which may be no larger together than what other packed files unpack to."""
+
+    def __init__(self, path: Path, archive: Any, size: int) -> None:
+        self._path, self._archive = path, archive
+        self._left = most_unpacked(size)
+
+    def read(self, name: str) -> bytes:
+        """Return what a member holds.
+
+        Raises:
+            RecordingError: it is too large, or all that were read are too large together.
+        """
+        # What the archive says of its sizes may be wrong, so no more is unpacked than is allowed.
+        most = min(MOST_DOCUMENT, self._left)
+        data = bytearray()
+        with self._archive.open(name) as file:
+            while len(data) <= most and (block := file.read(_BLOCK)):
+                data += block
+        if len(data) > MOST_DOCUMENT:
+            raise RecordingError(f"{self._path}: {name} is larger than {in_words(MOST_DOCUMENT)}, the maximum.")
+        if len(data) > self._left:
+            raise RecordingError(f"{self._path}: it unpacks to more than {MOST_RATIO} times its size.")
+        self._left -= len(data)
+        return bytes(data)
 
 
-def _recording(path: Path, header: Mapping[str, Any], sample: Any) -> tuple[Recording, int | None]:
+def _recording(path: Path, header: Mapping[str, Any], sample: Any, repeats: Repeats) -> tuple[Recording, int | None]:
     if not isinstance(sample, Mapping) or not isinstance(sample.get("messages"), list):
         raise RecordingError(f"{path}: not a log of Inspect: a sample has no `messages`.")
-    sample = _resolved(sample)
+    name, epoch = str(sample.get("id")), sample.get("epoch")
+    place = f"{path}, sample {name}, epoch {epoch}"
     about = header.get("eval") if isinstance(header.get("eval"), Mapping) else {}
     assert isinstance(about, Mapping)
-    name, epoch = str(sample.get("id")), sample.get("epoch")
+    told = {"task": about.get("task"), "model": about.get("model")}
+    repeats.see(place, told, about.get("solver"))
+    sample = repeats.resolved(place, sample)
     draft = SessionDraft(_text(about.get("solver")) or _text(about.get("task")) or "inspect")
     models = {key: event for event in _events(sample, "model") if (key := _message_id(event))}
     for message in sample["messages"]:
@@ -139,12 +182,12 @@ def _recording(path: Path, header: Mapping[str, Any], sample: Any) -> tuple[Reco
             _take(draft, message, models.get(str(message.get("id")), {}))
     rest = {key: value for key, value in sample.items() if key not in ("messages", "events", "attachments", "store")}
     kinds = Counter(str(event.get("event")) for event in listed(sample.get("events")) if isinstance(event, Mapping))
-    draft.kept = {"inspect": {**rest, "events": kinds, "task": about.get("task"), "model": about.get("model")}}
+    draft.kept = {"inspect": {**rest, "events": kinds, **told}}
     reward, notes = _reward(sample.get("scores"))
     if isinstance(sample.get("error"), Mapping):
         draft.notes.append(f"the sample ended with an error: {str(sample['error'].get('message'))[:300]}")
     recording = draft.recording(
-        place=f"{path}, sample {name}, epoch {epoch}",
+        place=place,
         run_key=_text(sample.get("uuid")) or f"{path.name}, sample {name}, epoch {epoch}",
         source="inspect",
         tools=_tools(sample),
@@ -253,24 +296,6 @@ def _message_id(event: Mapping[str, Any]) -> str | None:
     choices = listed(output.get("choices")) if isinstance(output, Mapping) else []
     message = choices[0].get("message") if choices and isinstance(choices[0], Mapping) else None
     return _text(message.get("id")) if isinstance(message, Mapping) else None
-
-
-def _resolved(sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Put long texts and pictures, which a sample holds once as attachments, where its messages name them."""
-    attached = sample.get("attachments")
-    if not isinstance(attached, Mapping) or not attached:
-        return sample
-
-    def resolve(value: Any) -> Any:
-        if isinstance(value, str) and value.startswith(_ATTACHED):
-            return attached.get(value.removeprefix(_ATTACHED), value)
-        if isinstance(value, list):
-            return [resolve(each) for each in value]
-        if isinstance(value, Mapping):
-            return {key: resolve(each) for key, each in value.items()}
-        return value
-
-    return {**sample, "messages": resolve(sample["messages"]), "input": resolve(sample.get("input"))}
 
 
 def _text(value: Any) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +12,7 @@ from viva.recordings.files.locations import JSON_FILES, find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import HalfWritten, NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -37,7 +36,9 @@ class SpansReader:
     """The keys under which a document holds the list of its spans."""
     """Sources of readers with the same word here are read together, because one trace may lie in several of them."""
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read the agent runs of a file, a folder or a glob, in the order in which their traces began.
 
         Args:
@@ -45,51 +46,71 @@ class SpansReader:
                 of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them; packed
                 with gzip or zstd or not; or Parquet. Or a folder or a glob of such files.
             since: Traces that began before are left out.
+            told: Takes what is not about a single run.
 
         Raises:
             RecordingError: while iterating: the file cannot be read, is not valid, or holds no span.
         """
-        return self.read_together((source,), since=since)
+        return self.read_together((source,), since=since, told=told)
 
-    def read_together(self, sources: Sequence[str], *, since: datetime | None = None) -> Iterator[Recording]:
+    def read_together(
+        self, sources: Sequence[str], *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read several sources as one: the spans of a trace may lie in several files.
 
-        A file that cannot be read is an error if it is the only one; among others it is noted.
+        A file that cannot be read is an error if it is the only one; among others it is lost.
 
         Raises:
             RecordingError: while iterating: nothing can be read, or there is no span.
         """
         found = find_files(sources, ENDINGS)
-        notes = list(found.notes)
+        told = SourceNotes() if told is None else told
+        found.tell(told)
         with Spool() as spool:
             for number, path in enumerate(found.files):
-                left = spool.left_out
+                foreign, lost = spool.foreign, spool.lost
                 try:
-                    self._add(path, spool, number, notes)
+                    self._add(path, spool, number, told)
                 except (OSError, RecordingError) as error:
                     words = f"{path}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
                     if len(found.files) == 1:
-                        raise RecordingError(". ".join((words.rstrip("."), *notes))) from error
-                    notes.append(f"{words.rstrip('.')}; the other files are read")
-                if out := spool.left_out - left:
-                    notes.append(f"{path.name}: elements left out because they are not spans or have no ids: {out}")
+                        raise RecordingError(". ".join((words.rstrip("."), *told.waiting))) from error
+                    told.leave_out(path, RecordingError(words) if isinstance(error, OSError) else error)
+                if out := spool.foreign - foreign:
+                    told.add(f"{path.name}: elements left out because they are not spans: {out}")
+                if out := spool.lost - lost:
+                    told.lose(f"{path.name}: spans left out because they have no ids, or are nested too deeply: {out}")
             if not spool.taken:
-                told = "".join(f" {note}." for note in notes)
+                notes = "".join(f" {note}." for note in told.waiting)
                 where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
                 hint = hint_for(spool.other)
                 kind = RecordingError if hint else NothingYet
-                raise kind(f"{where}: there is no span in it.{told}{hint}")
+                raise kind(f"{where}: there is no span in it.{notes}{hint}")
 
             def place(trace: str) -> str:
                 return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])
 
-            yield from recordings(spool.traces(), place, self.name, since, notes)
+            yield from recordings(spool.traces(), place, self.name, since, told)
 
-    def _add(self, path: Path, spool: Spool, number: int, notes: list[str]) -> None:
-        with open_recording(path, notes) as file:
+    def _add(self, path: Path, spool: Spool, number: int, told: SourceNotes) -> None:
+        with open_recording(path, told) as file:
             begin = file.peek(len(MAGIC))[: len(MAGIC)]  # type: ignore[attr-defined]
-            values = rows_of(path, file) if begin == MAGIC else values_of(path, file, self.lists, notes)
-            spool.add((span for value in values for span in self.expand(value)), number)
+            if begin == MAGIC:
+                spool.add((span for value in rows_of(path, file) for span in self.expand(value)), number)
+                return
+            documents: list[bool] = []  # whether each of the first two elements is a document of its own
+
+            def spans() -> Iterator[Any]:
+                for value, is_document in _values_of(path, file, self.lists, told):
+                    for span in self.expand(value):
+                        if len(documents) < 2:
+                            documents.append(is_document and span is value)
+                        yield span
+
+            taken, doubtful = spool.taken, spool.doubtful
+            spool.add(spans(), number)
+            if documents == [True] and spool.taken == taken:
+                spool.excuse(spool.doubtful - doubtful)
 
     def expand(self, value: Any) -> Iterator[Any]:
         """Yield the raw spans of a value in a file; see `expand`."""
@@ -107,39 +128,43 @@ def recordings(
     where: str | Callable[[str], str],
     source: str,
     since: datetime | None = None,
-    notes: Sequence[str] = (),
+    told: SourceNotes | None = None,
 ) -> Iterator[Recording]:
     """Make the recordings of traces; notes about the whole source belong to the first of them."""
     least = 0 if since is None else int(since.timestamp() * 10**9)
-    told = False
+    told = SourceNotes() if told is None else told
     for trace, spans in traces:
         # A trace whose spans have no time at all began nobody knows when: it is not left out.
         if min((span.start_ns for span in spans if span.start_ns is not None), default=least) < least:
             continue
         place = where if isinstance(where, str) else where(trace)
         for recording in read_trace(spans, f"{place}, trace {trace}", source):
-            yield recording if told else replace(recording, notes=(*recording.notes, *notes))
-            told = True
+            yield told.on(recording)
 
 
-def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
+def raw_spans(path: Path, file: IO[bytes], told: SourceNotes) -> Iterator[Any]:
     """Read the raw spans of a file in its order; see `values_of`."""
-    for value in values_of(path, file, SpansReader.lists, notes):
+    for value in values_of(path, file, SpansReader.lists, told):
         yield from expand(value)
 
 
-def values_of(path: Path, file: IO[bytes], lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
+def values_of(path: Path, file: IO[bytes], lists: Sequence[str], told: SourceNotes) -> Iterator[Any]:
     """Read the values of a file in its order: its lines, or the elements of its documents.
 
     Args:
         path: The file's, for messages.
         file: The file.
         lists: The keys under which a document holds a list of elements.
-        notes: Take what is left out because it is not valid.
+        told: Takes what is left out because it is not valid.
 
     Raises:
         RecordingError: the file is empty, or a document that is not valid.
     """
+    return (value for value, _ in _values_of(path, file, lists, told))
+
+
+def _values_of(path: Path, file: IO[bytes], lists: Sequence[str], told: SourceNotes) -> Iterator[tuple[Any, bool]]:
+    """Read the values of a file, each with whether it is a document of its own; see `values_of`."""
     first = b""
     while not first.strip():
         first = file.readline(FIRST_LINE)
@@ -148,9 +173,9 @@ def values_of(path: Path, file: IO[bytes], lists: Sequence[str], notes: list[str
     rest = _Joined(first, file)
     # A longer line was read in part, and cannot be whole.
     if len(first) < FIRST_LINE and is_whole(first):
-        yield from _of_lines(path, rest, notes)
+        yield from ((value, True) for value in _of_lines(path, rest, told))
     else:
-        yield from _of_documents(path, rest, lists, notes)
+        yield from _of_documents(path, rest, lists, told)
 
 
 class _Joined:
@@ -176,18 +201,18 @@ class _Joined:
         return first
 
 
-def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
+def _of_lines(path: Path, file: Any, told: SourceNotes) -> Iterator[Any]:
     bad = []
-    for number, value in lines_of(path, file):
+    for number, value in lines_of(path, file, half_written=told.passing_over(path)):
         if isinstance(value, ValueError):
             bad.append(number)
         else:
             yield value
     if bad:
-        notes.append(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
+        told.lose(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
 
 
-def _of_documents(path: Path, file: Any, lists: Sequence[str], notes: list[str]) -> Iterator[Any]:
+def _of_documents(path: Path, file: Any, lists: Sequence[str], told: SourceNotes) -> Iterator[tuple[Any, bool]]:
     pieces = Pieces(path, file)
     whole = 0
     while pieces.peek():
@@ -196,7 +221,10 @@ def _of_documents(path: Path, file: Any, lists: Sequence[str], notes: list[str])
         except RecordingError as error:
             if not whole:
                 raise
-            notes.append(f"{error}; what comes after is left out")
+            if told.growing and isinstance(error, HalfWritten):
+                told.pass_over(path)
+            else:
+                told.lose(f"{error}; what comes after is left out")
             return
         whole += 1
 
@@ -217,9 +245,11 @@ def _of_object(value: Any) -> Iterator[Any]:
     scopes = next((value[key] for key in _SCOPES if isinstance(value.get(key), list)), None)
     if scopes is not None:
         for scope in scopes:
-            spans = scope.get("spans") if isinstance(scope, Mapping) else None
-            for span in spans if isinstance(spans, list) else ():
-                yield with_context(span, value.get("resource"), scope.get("scope", scope.get("instrumentationLibrary")))
+            inside = scope if isinstance(scope, Mapping) else {"spans": scope}
+            spans = inside.get("spans") or ()
+            for span in spans if isinstance(spans, list | tuple) else (None,):
+                named = inside.get("scope", inside.get("instrumentationLibrary"))
+                yield with_context(span, value.get("resource"), named)
         return
     if is_flat(value):
         yield from spans_of_rows(value)

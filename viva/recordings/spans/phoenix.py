@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from viva.errors import SetupError
 from viva.models.keys import checked_key
 from viva.recordings.moments import read_moment
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.spans.files import EVALUATORS, recordings
 from viva.recordings.spans.span import Span, read_span
 from viva.records.redact import redact
@@ -30,7 +30,9 @@ class PhoenixReader:
 
     evaluators = EVALUATORS
 
-    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+    def read(
+        self, source: str, *, since: datetime | None = None, told: SourceNotes | None = None
+    ) -> Iterator[Recording]:
         """Read the agent runs of a project, in the order in which their traces began.
 
         Args:
@@ -38,6 +40,7 @@ class PhoenixReader:
                 `session=ID`, `name=NAME`, `kind=LLM`, `status=ERROR`, and `KEY=VALUE` with any attribute's key that has
                 a dot, for traces that have such a span. The whole of such a trace is read.
             since: Traces that began before are left out.
+            told: Takes what is not about a single run.
 
         Raises:
             SetupError: the client is not installed, or the address or a filter is not valid.
@@ -47,7 +50,10 @@ class PhoenixReader:
         client = make_client(address)
         until = filters.pop("until", None)
         asked = _Project(client, project, address, filters, since, None if until is None else read_moment(until))
-        yield from recordings(asked.traces(), f"{address}#{project}", "phoenix")
+        told = SourceNotes() if told is None else told
+        yield from recordings(asked.traces(), f"{address}#{project}", "phoenix", told=told)
+        if asked.lost:
+            told.lose(f"{address}#{project}: spans left out because they have no ids: {asked.lost}")
 
 
 def split_source(source: str) -> tuple[str, str, dict[str, str]]:
@@ -109,6 +115,8 @@ class _Project:
         self._address = address
         self._since = since
         self._until = until
+        self.lost = 0
+        """Spans without the id of a trace or of their own."""
         self._traces: dict[str, Any] = {}
         if "error" in filters:
             self._traces["error"] = filters["error"].lower() in ("true", "1", "yes", "")
@@ -169,7 +177,9 @@ class _Project:
         by_trace: dict[str, list[Span]] = {trace: [] for trace in wanted}
         for raw in self._ask(self._client.spans.get_spans, trace_ids=wanted, limit=NO_LIMIT):
             span = read_span(raw)
-            if span is not None:
+            if span is None:
+                self.lost += 1
+            else:
                 by_trace.setdefault(span.trace_id, []).append(span)
         yield from ((trace, spans) for trace, spans in by_trace.items() if spans)
 

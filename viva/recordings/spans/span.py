@@ -171,6 +171,46 @@ def ids_of(raw: Any) -> tuple[str, str] | None:
     return None if trace_id is None or span_id is None else (trace_id, span_id)
 
 
+_TIMES = tuple(
+    f"{end}{form}" for end in ("start", "end") for form in ("_time", "TimeUnixNano", "_time_unix_nano", "Time")
+)
+_ABOUT = ("name", "span_kind", "kind", "status", "status_code", "parent_id", "parentSpanId", "parent_span_id")
+_OF_LOGS = ("body", "severity_number", "severityNumber")
+_OF_POINTS = ("value", "asInt", "as_int", "asDouble", "as_double", "bucketCounts", "bucket_counts")
+_IDS = ("trace_id", "traceId", "span_id", "spanId", "parent_id", "parentSpanId", "parent_span_id", "kind", "span_kind")
+_HOLD_SPANS = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+
+
+def looks_like_span(raw: Any) -> bool:
+    """Return whether an element that cannot be read as a span is one, as far as its keys tell: with it, a run is lost.
+
+    Who writes the spans must not be able to take a run out of the figures by leaving out an id. Metrics, logs and other
+    documents that lie beside spans have other keys.
+    """
+    if not isinstance(raw, Mapping) or any(key in raw for key in _OF_LOGS):
+        return False
+    if ids_of(raw) is not None or {"resource", "scope"} <= raw.keys():  # the latter stood among the spans of OTLP
+        return True
+    if any(raw.get(key) is not None for key in _HOLD_SPANS):  # and not as a list, or its spans would have been read
+        return True
+    if any(key in raw for key in _OF_POINTS) and not any(key in raw for key in _ABOUT) and not has_span_fields(raw):
+        return False
+    times, attributes = sum(key in raw for key in _TIMES), "attributes" in raw
+    return bool(times or attributes) and times + attributes + any(key in raw for key in _ABOUT) > 1
+
+
+def has_span_fields(raw: Any) -> bool:
+    """Return whether a raw element has what only spans have: an id of a span, a kind, or a place in a trace."""
+    if not isinstance(raw, Mapping) or any(raw.get(key) is not None for key in _HOLD_SPANS):
+        return isinstance(raw, Mapping)
+    context, given = raw.get("context"), raw.get("attributes")
+    inner = context if isinstance(context, Mapping) else {}
+    if {"resource", "scope"} <= raw.keys() or any(key in part for part in (raw, inner) for key in _IDS):
+        return True
+    attributes = flatten(given) if isinstance(given, dict) else from_pairs(given)
+    return kind_of(str(raw.get("name") or ""), None, attributes) is not SpanKind.OTHER
+
+
 def start_of(raw: Mapping[str, Any]) -> int | None:
     """Return when a raw span began, in nanoseconds since the epoch."""
     return read_time(_first(raw, raw, "start_time", "startTimeUnixNano", "start_time_unix_nano"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from viva.recordings.recording import RecordingError
-from viva.recordings.spans.span import Span, ids_of, read_known, start_of
+from viva.recordings.spans.span import Span, has_span_fields, ids_of, looks_like_span, read_known, start_of
 
 _BATCH = 500
 
@@ -27,8 +27,12 @@ class Spool:
         self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body BLOB, source INTEGER)")
         self._base.execute("BEGIN")
         self.taken = 0
-        self.left_out = 0
-        """Elements that are not spans: without the id of a trace or of their own, or nested beyond reason."""
+        self.foreign = 0
+        """Elements that are not spans."""
+        self.lost = 0
+        """Spans that were left out: without the id of a trace or of their own, or nested beyond reason."""
+        self.doubtful = 0
+        """Of these, those that only their times, names or attributes show to be spans."""
         self.other: tuple[str, ...] = ()
         """The keys of the first of them that is an object, and those of its context."""
 
@@ -42,7 +46,7 @@ class Spool:
         """Add the raw spans of a source.
 
         Args:
-            spans: As they were read; what is not a span is counted.
+            spans: As they were read; what is left out is counted.
             source: The number of the source; see `sources_of`.
 
         Raises:
@@ -53,7 +57,10 @@ class Spool:
             for raw in spans:
                 row = _row(raw)
                 if row is None:
-                    self.left_out += 1
+                    lost = looks_like_span(raw)
+                    self.lost += lost
+                    self.foreign += not lost
+                    self.doubtful += lost and not has_span_fields(raw)
                     if not self.other and isinstance(raw, Mapping):
                         context = raw.get("context")
                         inner = context if isinstance(context, Mapping) else {}
@@ -67,6 +74,11 @@ class Spool:
         finally:
             # Also what was read before a source broke off.
             self._write(rows)
+
+    def excuse(self, number: int) -> None:
+        """Count as foreign so many of the elements that were counted as lost spans."""
+        self.lost -= number
+        self.foreign += number
 
     def sources_of(self, trace: str) -> list[int]:
         """Return the numbers of the sources in which a trace lies."""
@@ -115,7 +127,5 @@ def _row(raw: Any) -> tuple[str, int | None, bytes] | None:
 
 
 def with_context(raw: Any, resource: Any, scope: Any) -> Any:
-    """Add to a span of OTLP what stands around it in the document."""
-    if not isinstance(raw, Mapping):
-        return raw
-    return {**raw, "resource": resource, "scope": scope}
+    """Add to a span of OTLP what stands around it in the document; what is no object becomes a span without ids."""
+    return {**(raw if isinstance(raw, Mapping) else {}), "resource": resource, "scope": scope}

@@ -250,7 +250,7 @@ def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
         evidence, votes = tuple[_struct(Evidence), ...], tuple[_struct(Vote), ...]  # type: ignore[misc]
         return _struct(kind, evidence=evidence, votes=votes)
     if kind is Transcript:
-        empty = {"rounds": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
+        empty = {"rounds": _NO_ITEMS, "late_steps": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
         return _struct(kind, usage=dict[str, _usage()], metrics=_metrics() | None, **empty)  # type: ignore[misc]
     if kind is RunRecord and left_out == _PARTS:
         parts = {"usage": dict[str, _usage()], "timing": _timing(), "metrics": _metrics() | None}  # type: ignore[misc]

@@ -126,7 +126,7 @@ def read_whole_setting(text: str | bytes) -> Setting | None:
     The last ones are remembered, because the setting of a run is read for its facts and for its conversation.
     """
     read = read_setting(text)
-    if read is None:
+    if read is None or read.unfair_attempts:  # structs, which few settings have
         return None
     setting: Setting = _settings()(read)
     return setting
@@ -197,7 +197,7 @@ def _round_lines() -> msgspec.json.Decoder[Any]:
 
 @cache
 def _transcripts() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """Return what reads a transcript without rounds, tools or further data, and what makes dataclasses of its parts."""
+    """Return what reads a transcript without rounds, tools and the like, and what makes dataclasses of its parts."""
     usage: Any = usage_struct()
     metrics = _strict(Metrics, usage_by_model=dict[str, usage], subagents=_NO_DATA)
     struct = _strict(
@@ -205,6 +205,7 @@ def _transcripts() -> tuple[msgspec.json.Decoder[Any], Callable[..., Any], Calla
         rounds=_NO_ITEMS,
         tools=_NO_ITEMS,
         given=_NO_ITEMS,
+        late_steps=_NO_ITEMS,
         attributes=_NO_DATA,
         usage=dict[str, usage],
         metrics=metrics | None,

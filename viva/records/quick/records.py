@@ -20,6 +20,7 @@ from viva.records.codec import MAX_DEPTH
 from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, MOST_DOLLARS, MOST_TOKENS, Metrics, SubAgentShare, Usage
+from viva.records.unfair_attempts import UnfairAttempt
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
 
 _LARGE = 1e16
@@ -157,7 +158,7 @@ def _setting_decoder() -> msgspec.json.Decoder[Any]:
 
 @cache
 def _setting_struct() -> type[msgspec.Struct]:
-    return _struct(Setting)
+    return _struct(Setting, unfair_attempts=tuple[_struct(UnfairAttempt), ...])  # type: ignore[misc]
 
 
 def _struct(kind: type, **types: Any) -> type[msgspec.Struct]:

@@ -166,8 +166,9 @@ def short_estimate(value: float | None, interval: Interval | None) -> str:
     return f"{short_figure(value)}{ends}"
 
 
-def estimate(value: float | None, interval: Interval | None) -> str:
+def estimate(value: float | None, interval: Interval | None, decimals: int = 3) -> str:
     """Return an estimate with its interval: `0.852 [0.820, 0.882]`; a hyphen where it is not defined."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if interval is None else f"{value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    ends = "" if interval is None else f" [{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
+    return f"{value:.{decimals}f}{ends}"

@@ -20,6 +20,7 @@ from viva.statistics.causes.changes import CauseChange
 from viva.statistics.comparison import CasePair, Difference, PairedComparison, PairedSide
 from viva.statistics.findings import findings
 from viva.statistics.flips.by_trial import PointFlips
+from viva.statistics.groups import Group
 from viva.statistics.scores import LAST_BIT
 
 MOST_ROWS = 30
@@ -108,13 +109,12 @@ def _figures(comparison: PairedComparison) -> NarrowTable:
     if comparison.trials_paired:
         turned = f"{comparison.trials_better} better, {comparison.trials_worse} worse"
         row("trials in both", str(comparison.trials_paired), str(comparison.trials_paired), turned)
-    for name, attribute, form in (
-        ("cost per run, $", "cost_mean", ".4f"),
-        ("tokens per run", "tokens_mean", ",.0f"),
-        ("seconds per run", "seconds_mean", ".2f"),
-    ):
-        before, after = (getattr(side.group, attribute) for side in (one, two))
-        row(name, _number(before, form), _number(after, form), _ratio(before, after))
+    group, other = one.group, two.group
+    row("cost per run, $", *_spent(group.cost_mean, other.cost_mean, ".4f"))
+    first, second, ratio = _spent(group.tokens_mean, other.tokens_mean, ",.0f")
+    known = group.tokens_known and other.tokens_known
+    row("tokens per run", _least(first, group), _least(second, other), ratio if known else "")
+    row("seconds per run", *_spent(group.seconds_mean, other.seconds_mean, ".2f"))
     row("rounds per run", *(f"{_rounds(side):.1f}" for side in (one, two)))
     return NarrowTable(table)
 
@@ -176,8 +176,15 @@ def _number(value: float | None, form: str) -> str:
     return "unknown" if value is None else format(value, form)
 
 
-def _ratio(before: float | None, after: float | None) -> str:
-    return f"x {after / before:.2f}" if before and after is not None else ""
+def _least(tokens: str, group: Group) -> str:
+    """Return the tokens per run; some may not have been reported."""
+    return tokens if group.tokens_known or group.tokens_mean is None else f"at least {tokens}"
+
+
+def _spent(before: float | None, after: float | None, form: str) -> tuple[str, str, str]:
+    """Return both numbers, and the ratio of the second to the first."""
+    ratio = f"x {after / before:.2f}" if before and after is not None else ""
+    return _number(before, form), _number(after, form), ratio
 
 
 def _rounds(side: PairedSide) -> float:

@@ -30,6 +30,8 @@ def cross_agent_table(comparison: CrossAgent) -> list[RenderableType]:
         if any(values):
             table.add_row(name, *(Text(value or "unknown") for value in values))
     table.add_row("runs", *(str(each.runs) for each in shown))
+    if any(each.excluded for each in shown):
+        table.add_row("excluded", *(Text(_excluded(each)) for each in shown))
     table.add_row("mean score", *("-" if each.mean is None else f"{each.mean:.2f}" for each in shown))
     for name in NAMES:
         rates = [each.figures.rate(name) for each in shown]
@@ -40,14 +42,24 @@ def cross_agent_table(comparison: CrossAgent) -> list[RenderableType]:
             Text(f"uses of {one_line(tool, 40)}"), *(Text(str(_uses(each, tool))) for each in shown), style="dim"
         )
     words = f"{counted(comparison.queries, 'query', 'queries')} answered by every side"
-    if comparison.left_out:
-        words += f"; {comparison.left_out} not answered by every side are left out"
+    if left := comparison.left_out - comparison.not_counted:
+        words += f"; {left} not answered by every side are left out"
+    if comparison.not_counted:
+        words += f"; {comparison.not_counted} left out, because some side has no run of it that counts"
+    if 0 < comparison.scored < comparison.queries:
+        words += f"; the mean score is over the {comparison.scored} with a score on every side"
     notes = [Text(words)]
     if len(comparison.sides) > MOST_COLUMNS:
         notes.append(Text(f"{counted(len(comparison.sides) - MOST_COLUMNS, 'more side')}: --json", style="dim"))
     if not comparison.queries:
-        notes.append(Text("nothing can be compared: no query was answered by every side", style="yellow"))
+        notes.append(
+            Text("nothing can be compared: no query was answered by every side in a run that counts", style="yellow")
+        )
     return [Text(), table, *notes]
+
+
+def _excluded(side: SideFigures) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in side.excluded.items()) or "-"
 
 
 def _rate(rate: Rate | None) -> str:

@@ -9,12 +9,12 @@ from itertools import zip_longest
 from typing import Any
 
 from viva.journal.reader import StoredRun
-from viva.judge.steps import to_text
+from viva.judge.steps import input_text, to_text
 from viva.records.codec import to_plain
-from viva.records.text import counted, one_line, printable
-from viva.records.trajectory import trajectory_steps
+from viva.records.text import one_line, printable
+from viva.records.trajectory import surroundings, trajectory_steps
 from viva.records.transcript import NO_USAGE, Round, Step, Transcript
-from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.records.wording import agent_words, judge_words, sandbox_words, tokens_words
 from viva.reports.console.run import record_usage_lines
 from viva.reports.console.whys import quoted
 from viva.reports.facts import own_threshold_words
@@ -260,13 +260,15 @@ def step_texts(step: Step) -> Iterator[tuple[str, str]]:
         value = getattr(step, name)
         if value is not None:
             yield from _named(name, value)
+        if name == "tool_input":
+            yield from ((title, input_text(given)) for title, given in surroundings(step))
     yield from told_by(step)
 
 
 def _round_facts(round_: Round) -> str:
     facts = [f"{round_.agent_seconds:.1f} s"] if round_.agent_seconds >= 0.05 else []
     if round_.usage is not NO_USAGE and round_.usage.tokens:
-        facts.append(counted(round_.usage.tokens, "token"))
+        facts.append(tokens_words(round_.usage))
     return ", ".join(facts)
 
 

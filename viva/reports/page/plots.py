@@ -114,6 +114,8 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
         f"{labels[g.name]}: score {g.mean:.3f} at {_short(measure(g) or 0.0)} {unit}" for g in totals[:12]
     )
     note = "Large: an agent's mean with its 95 % interval. Small: each of its cases."
+    if measure is _known_tokens and not all(group.tokens_known for group in groups):
+        note += " Those of which some tokens were not reported are left out."
     return Plot(f"Score against {what}", _svg(parts, words), note, _legend(agents, labels))
 
 
@@ -142,12 +144,19 @@ def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
 
 
 def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], str, str]:
-    """Return the available measure of cost: dollars if all prices are known, else tokens, else seconds."""
+    """Return the available measure of cost: dollars if all prices are known, else tokens, else seconds.
+
+    A group of which some tokens were not reported has no place among others: what is known is a lower bound.
+    """
     if any(group.cost_mean for group in groups) and all(group.cost_mean is not None for group in groups):
         return (lambda group: group.cost_mean), "US dollars per run", "cost"
-    if any(group.tokens_mean for group in groups):
-        return (lambda group: group.tokens_mean), "tokens per run", "tokens"
+    if any(map(_known_tokens, groups)):
+        return _known_tokens, "tokens per run", "tokens"
     return (lambda group: group.seconds_mean), "seconds per run", "time"
+
+
+def _known_tokens(group: Group) -> float | None:
+    return group.tokens_mean if group.tokens_known else None
 
 
 def _is_drawable(group: Group, measure: Callable[[Group], float | None]) -> bool:

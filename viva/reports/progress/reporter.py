@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from viva.exam.subscribers import RunHeader
+from viva.records.redact import redacted_line
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.transcript import Round, Transcript
@@ -42,11 +43,11 @@ class ConsoleDisplay:
     def note(self, words: str) -> None:
         """Show something that the user should know."""
         if self.show:
-            self.console.print(Text(f"note: {one_line(words, 1000)}", style="yellow"), soft_wrap=True)
+            self.console.print(Text(f"note: {redacted_line(words, 1000)}", style="yellow"), soft_wrap=True)
 
     def warn(self, words: str) -> None:
         """Show something that went wrong outside of the runs, even if progress is not shown."""
-        self.console.print(Text(f"warning: {one_line(words, 1000)}", style="yellow"), soft_wrap=True)
+        self.console.print(Text(f"warning: {redacted_line(words, 1000)}", style="yellow"), soft_wrap=True)
 
     def announce(self, words: str) -> None:
         """Show what is about to be done."""

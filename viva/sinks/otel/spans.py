@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
 
 from viva.records.run_record import RunRecord
-from viva.records.trajectory import CALL_ID
+from viva.records.trajectory import CALL_ID, is_further_output
 from viva.records.transcript import Round, Step, StepKind, Transcript
 from viva.sinks.otel import names
 from viva.sinks.otel.attributes import Attributes, as_json, cleaned, message, run_attributes, text, usage_attributes
@@ -152,7 +152,7 @@ def _tell_step(tracer: Tracer, spans: RunSpans, step: Step, round_span: Span, st
     if step.from_environment:
         attributes[names.STEP_RECORDED_BY] = step.recorded_by
     kind = SpanKind.INTERNAL
-    if step.kind in (StepKind.TOOL, StepKind.ACTION):
+    if step.kind in (StepKind.TOOL, StepKind.ACTION) and not is_further_output(step):
         operation = "execute_tool"
         what: str | None = step.tool or step.kind.value
         # The source's own id, by which the agent's own telemetry names the call, where there is one.
@@ -169,7 +169,7 @@ def _tell_step(tracer: Tracer, spans: RunSpans, step: Step, round_span: Span, st
         operation, what = "invoke_agent", step.agent
         attributes |= cleaned({names.AGENT_NAME: step.agent})
     else:
-        # Thoughts are no operations of the conventions; verdicts about one are about its round.
+        # Thoughts and further output are no operations of the conventions; verdicts about one are about its round.
         spans.by_subject[step.id] = parent
         return
     attributes |= cleaned({names.OPERATION: operation})

@@ -16,7 +16,7 @@ from viva.judge.calibration.conversations import conversation_digest
 from viva.judge.calibration.label_files import HumanLabel
 from viva.records.text import storable
 from viva.records.wording import counted
-from viva.statistics.calibration.points import JudgedPoint, case_of, judged_points, scoring_insight
+from viva.statistics.calibration.points import JudgedPoint, case_of, judged_points, scoring_insight, unjudged_points
 
 _DAY = 24 * 3600.0
 """Clocks differ, and zones are mistaken; a time that is further ahead was not read from a clock."""
@@ -97,7 +97,9 @@ def read_labelled_points(
         for stored in read_runs(folder, run, damage, wanted=join.runs.__contains__):
             if found := join.labels_of(stored):
                 labels += found
-                points += judged_points(stored, case_of(stored))
+                case = case_of(stored)
+                points += judged_points(stored, case)
+                points += unjudged_points(stored, {each.criterion: each.statement for each in found}, case)
     return labels, points
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from viva.judge.calibration.store import judge_prompts
 from viva.judge.scoring_points.voting import elected
 from viva.records.run_record import Setting
 from viva.records.transcript import Step, Transcript
-from viva.records.verdict import CODE, Insight, Verdict, is_by_rule
+from viva.records.verdict import CODE, Insight, Label, Verdict, is_by_rule
 from viva.records.wording import SCORING_POINTS
 
 
@@ -87,6 +87,41 @@ def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[Judge
                 length=length,
                 conversation=conversation,
             )
+
+
+def unjudged_points(stored: StoredRun, labelled: Mapping[str, str], case: Case | None) -> Iterator[JudgedPoint]:
+    """Yield the labelled points of a run about which the judge said nothing, because it failed for the run as a whole.
+
+    Args:
+        stored: The run.
+        labelled: The statement of each labelled point, by criterion.
+        case: Its case; None if the journal does not hold it.
+    """
+    setting, insight = stored.setting, scoring_insight(stored.insights)
+    if insight is None or insight.label != Label.ERROR:
+        return
+    if any(verdict.criterion != insight.evaluator for verdict in insight.verdicts):
+        return
+    points = {point.id: point for point in case.scoring_points} if case is not None else {}
+    length, conversation = transcript_length(stored.transcript), conversation_digest(stored.transcript)
+    for criterion, statement in labelled.items():
+        point = points.get(criterion)
+        has_code = point is not None and point.is_checked
+        by_code = setting.judge_model is None or (has_code and setting.judge == CODE)
+        yield JudgedPoint(
+            judge=_identity(CODE if by_code else setting.judge_model or "", setting),
+            journal=stored.folder,
+            run=stored.id,
+            case=setting.case or stored.id,
+            criterion=criterion,
+            label=Label.ERROR,
+            reason=insight.summary,
+            statement=statement,
+            weight=1.0 if point is None else point.weight,
+            has_code=has_code,
+            length=length,
+            conversation=conversation,
+        )
 
 
 def case_of(stored: StoredRun) -> Case | None:

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from viva.records.run_record import RunRecord
+from viva.records.run_record import Outcome, RunRecord
 from viva.records.verdict import is_by_rule, is_model
-from viva.records.wording import SCORING_POINTS
+from viva.records.wording import SCORING_POINTS, counted
 from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.cells import natural
-from viva.statistics.corrected.clusters import CaseSums
+from viva.statistics.corrected.clusters import CaseSums, nothing_completed
 from viva.statistics.corrected.figures import FEWEST_LABELLED, CorrectedScore, CorrectedTallies
-from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
+from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen, too_few
 from viva.statistics.corrected.truths import Truths
 from viva.statistics.flips.points import EXAMINERS_PROMPTS, differences
+from viva.statistics.groups import FEWEST_CASES
 from viva.statistics.scores import primary_evaluator, primary_insight, score_of
 
 JudgeSettings = dict[str, set[str]]
@@ -48,7 +49,7 @@ class MeasuredJudge:
     @property
     def refused(self) -> str:
         """Return why nothing can be corrected, whatever the new runs are; empty if it can be."""
-        return self.truths.refusal(len(self.cases), FEWEST_LABELLED)
+        return self.truths.refusal(len(self.cases), FEWEST_LABELLED) or too_few(self.cases)
 
 
 def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> MeasuredJudge:
@@ -65,8 +66,8 @@ def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> 
     for record in records:
         tallies.add(record)
         _add_settings(settings, record)
-        labelled = truths.points.get(record.id, {})
-        kinds |= _kinds(record, labelled)
+        if record.outcome is not Outcome.TARGET_ERROR:  # labels of a run that counts as 0 are not used
+            kinds |= _kinds(record, truths.points.get(record.id, {}))
     found = tallies.by_agent()
     return MeasuredJudge(
         source,
@@ -98,8 +99,11 @@ class MeasuredTallies:
         _add_settings(self._settings, record)
         self._kinds |= _kinds(record)
         self._others += primary_evaluator(record.setting, record.insights) not in (SCORING_POINTS, None)
-        cases = self._agents.setdefault(record.agent, {})
-        cases.setdefault(record.subject, CaseSums()).add_other(1.0, scored.score)
+        case = self._agents.setdefault(record.agent, {}).setdefault(record.subject, CaseSums())
+        if record.outcome is Outcome.TARGET_ERROR:
+            case.add_failed(1.0)
+        else:
+            case.add_other(1.0, scored.score)
 
     def by_agent(self) -> tuple[CorrectedScore, ...]:
         """Return the corrected score of each agent in natural order."""
@@ -119,8 +123,15 @@ class MeasuredTallies:
 
     def _corrected(self, agent: str, refused: str) -> CorrectedScore:
         cases = list(self._agents[agent].values())
-        runs = sum(case.other_weight for case in cases)
-        mean = None if refused else rogan_gladen(cases, self._judge.cases)
+        runs = sum(case.whole for case in cases)
+        mean = nothing_completed(cases)
+        if mean is not None:
+            refused = ""
+        elif not refused and len(cases) < FEWEST_CASES:
+            verb = "has" if len(cases) == 1 else "have"
+            refused = f"only {counted(len(cases), 'case')} {verb} a score; a corrected score requires {FEWEST_CASES}"
+        elif not refused:
+            mean = rogan_gladen(cases, self._judge.cases)
         accuracy = accuracy_of(self._judge.cases)
         if mean is None and not refused:
             refused = f"by the labels, the judge is {NOT_SHOWN}"
@@ -136,9 +147,12 @@ class MeasuredTallies:
             high=None if mean is None else mean.high,
             sensitivity=None if accuracy is None else accuracy.sensitivity,
             specificity=None if accuracy is None else accuracy.specificity,
+            labelled_hits=sum(case.hits for case in self._judge.cases),
+            labelled_misses=sum(case.misses for case in self._judge.cases),
             refused=refused,
             notes=self._judge.notes,
             measured_in=self._judge.source,
+            failed=round(sum(case.failed for case in cases)),
         )
 
 

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from viva.records.run_record import RunRecord
+from viva.records.run_record import Outcome, RunRecord
 from viva.records.verdict import Insight, Label
 from viva.records.wording import SCORING_POINTS, counted
+from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.cells import natural
-from viva.statistics.corrected.clusters import CaseSums
+from viva.statistics.corrected.clusters import CaseSums, nothing_completed
 from viva.statistics.corrected.prediction_powered import prediction_powered
-from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
+from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen, too_few
 from viva.statistics.corrected.truths import Truths
 from viva.statistics.scores import primary_insight, score_of
 
@@ -27,7 +28,8 @@ class CorrectedScore:
 
     agent: str
     raw: float
-    """The mean of the scores by the judge, over the runs that count."""
+    """The mean of the scores by the judge, over the runs that count. A run in which the agent failed counts as 0, as it
+    does in the corrected score."""
     runs: int
     cases: int
     labelled_cases: int
@@ -45,17 +47,34 @@ class CorrectedScore:
     """The share of hits, by people, that the judge calls hits; weighted as the points are."""
     specificity: float | None = None
     """The share of misses, by people, that the judge calls misses."""
+    labelled_hits: int = 0
+    """Labelled points that people call hits: what `sensitivity` is measured on."""
+    labelled_misses: int = 0
+    """Labelled points that people call misses: what `specificity` is measured on."""
     binary: float | None = None
-    """The mean by Rogan and Gladen's correction; None if the judge is not shown to be better than chance."""
+    """The mean by Rogan and Gladen's correction; None if `binary_refused` says why there is none."""
     binary_low: float | None = None
     binary_high: float | None = None
+    binary_refused: str = ""
+    """Why there is no `binary`, in words: too few cases have a hit or a miss, or the judge is not shown to be better
+    than chance. Empty also if people labelled no hit, or no miss."""
     refused: str = ""
     """Why nothing is corrected, in words."""
     notes: tuple[str, ...] = ()
     """Labels and runs that could not be used, in words."""
+    failed: int = 0
+    """Runs in which the agent failed. They count as 0, whatever was judged: these scores are compared with gates."""
     measured_in: str = ""
     """The journal whose labelled runs told the judge's accuracy, by which `value` is corrected (Rogan and Gladen);
     empty if points of these runs are labelled."""
+
+
+def failed_words(score: CorrectedScore) -> str:
+    """Return in words that runs in which the agent failed count as 0; empty if there are none."""
+    if not score.failed:
+        return ""
+    verb = "counts" if score.failed == 1 else "count"
+    return f" (the agent failed in {counted(score.failed, 'run')}, which {verb} as 0)"
 
 
 class CorrectedTallies:
@@ -68,6 +87,7 @@ class CorrectedTallies:
         self._seen: set[str] = set()
         self._twice = 0
         self._matched = 0
+        self._of_failed = 0
 
     def add(self, record: RunRecord) -> None:
         """Add one run; one that does not count is in no average, corrected or not."""
@@ -81,11 +101,16 @@ class CorrectedTallies:
         if scored is None:
             return
         sums = self._agents.setdefault(record.agent, _AgentSums())
+        case = sums.cases.setdefault(record.subject, CaseSums())
+        sums.runs += 1
+        if record.outcome is Outcome.TARGET_ERROR:
+            case.add_failed(1.0)
+            sums.failed += 1
+            self._of_failed += len(labelled)
+            return
         insight = primary_insight(record)
         shares = None if insight is None else shares_of(insight, scored.score)
-        sums.runs += 1
         sums.raw += scored.score
-        case = sums.cases.setdefault(record.subject, CaseSums())
         if insight is None or shares is None:
             sums.whole += bool(insight is not None and insight.verdicts)
             case.add_other(1.0, scored.score)
@@ -120,17 +145,20 @@ class CorrectedTallies:
         return tuple(found.values())
 
     def _notes(self, truths: Truths) -> list[str]:
-        unused = sum(len(points) for points in truths.points.values()) - self._matched
-        words = f"{counted(unused, 'labelled point')} that no counted run here has: not used"
-        return [*([words] if unused > 0 else []), *truths.notes()]
+        unused = sum(len(points) for points in truths.points.values()) - self._matched - self._of_failed
+        words = [f"{counted(unused, 'labelled point')} that no counted run here has: not used"] if unused > 0 else []
+        if self._of_failed:
+            of = "runs in which the agent failed: not used, because such a run counts as 0"
+            words.append(f"{counted(self._of_failed, 'labelled point')} of {of}")
+        return [*words, *truths.notes()]
 
 
 class _AgentSums:
-    __slots__ = ("cases", "labels", "raw", "runs", "whole")
+    __slots__ = ("cases", "failed", "labels", "raw", "runs", "whole")
 
     def __init__(self) -> None:
         self.cases: dict[str, CaseSums] = {}
-        self.runs = self.labels = self.whole = 0
+        self.runs = self.failed = self.labels = self.whole = 0
         """`whole`: runs whose score is not the weighted share of its hits."""
         self.raw = 0.0
 
@@ -168,13 +196,23 @@ def _corrected(
         labels=sums.labels,
         refused=_DOUBLED if doubled else truths.refusal(labelled, FEWEST_LABELLED),
         notes=notes,
+        failed=sums.failed,
     )
+    if not doubled and (nothing := nothing_completed(cases)) is not None:
+        return replace(found, value=nothing.value, low=nothing.low, high=nothing.high, refused="")
     if found.refused:
         return found
     mean, binary, accuracy = prediction_powered(cases), rogan_gladen(cases), accuracy_of(cases)
     found = replace(found, value=mean.value, low=mean.low, high=mean.high, trust=mean.trust)
-    if accuracy is not None:
-        found = replace(found, sensitivity=accuracy.sensitivity, specificity=accuracy.specificity)
-    if binary is not None:
-        found = replace(found, binary=binary.value, binary_low=binary.low, binary_high=binary.high)
-    return found
+    if accuracy is None:
+        return found
+    found = replace(
+        found,
+        sensitivity=accuracy.sensitivity,
+        specificity=accuracy.specificity,
+        labelled_hits=sum(case.hits for case in cases),
+        labelled_misses=sum(case.misses for case in cases),
+    )
+    if binary is None:
+        return replace(found, binary_refused=too_few(cases) or f"it is {NOT_SHOWN}: label more points")
+    return replace(found, binary=binary.value, binary_low=binary.low, binary_high=binary.high)

@@ -13,6 +13,9 @@ Three things adapt it to few labelled cases, each chosen by simulation (`python 
   freedom of Satterthwaite 1946, "An Approximate Distribution of Estimates of Variance Components", Biometrics 2;
 - the interval is Wilson's at the effective number of labels, p (1 - p) / variance, as `clustered_wilson` does it:
   scores near 1 are skewed, and a symmetric interval would be too optimistic there.
+
+Runs in which the agent failed earn nothing, which is known without labels: the mean over all runs is that of the
+completed ones times their share, and its variance has that of the share in it (linearized, by case).
 """
 
 from __future__ import annotations
@@ -21,9 +24,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from viva.statistics.corrected.clusters import CaseSums, CorrectedMean
+from viva.statistics.corrected.clusters import CaseSums, Completed, CorrectedMean
 from viva.statistics.intervals import CONFIDENCE
-from viva.statistics.student_t import student_t
+from viva.statistics.student_t import satterthwaite, student_t
 
 
 class _Influence(NamedTuple):
@@ -44,32 +47,43 @@ def prediction_powered(cases: Sequence[CaseSums], confidence: float = CONFIDENCE
         ValueError: fewer than three cases have labels.
     """
     labelled = [case for case in cases if case.weight > 0]
-    others = [case for case in cases if not case.weight and case.other_weight > 0]
+    others = [case for case in cases if not case.weight]
     count = len(labelled)
     if count < 3:
         raise ValueError("a corrected mean requires labels of at least three cases")
+    completed = Completed.of(cases)
     size = math.fsum(case.weight for case in labelled)
     truth = math.fsum(case.truth for case in labelled) / size
     judged = math.fsum(case.judged for case in labelled) / size
     rest = math.fsum(case.other_weight for case in cases)
     elsewhere = math.fsum(case.other_judged for case in cases) / rest if rest else judged
     parts = [_influence(case, truth, judged, elsewhere, size, rest) for case in labelled]
-    spread = _spread([(case.other_judged - elsewhere * case.other_weight) / rest for case in others])
+    spread = _spread([_beyond(case, elsewhere, rest) for case in others])
     weights = _cross_fitted(parts, spread) if rest else [0.0] * count
     shift = [weight * (case.judged - elsewhere * case.weight) for weight, case in zip(weights, labelled, strict=True)]
-    value = truth - math.fsum(shift) / size
     trust = math.fsum(weights) / count
-    own = _spread([part.own + weight * part.judge for part, weight in zip(parts, weights, strict=True)])
-    other = trust**2 * spread
-    freedom = _satterthwaite((own, count - 1), (other, len(others) - 1))
-    value = min(1.0, max(0.0, value))
+    mean = min(1.0, max(0.0, truth - math.fsum(shift) / size))
+    own = _spread(
+        [
+            completed.influence(case, mean, part.own + weight * part.judge)
+            for case, part, weight in zip(labelled, parts, weights, strict=True)
+        ]
+    )
+    other = _spread([completed.influence(case, mean, trust * _beyond(case, elsewhere, rest)) for case in others])
+    freedom = satterthwaite((own, count - 1), (other, len(others) - 1))
+    value = completed.share * mean
     low, high = _wilson(value, own + other, count, student_t(1 - (1 - confidence) / 2, freedom))
     return CorrectedMean(value, low, high, trust)
 
 
 def _influence(case: CaseSums, truth: float, judged: float, elsewhere: float, size: float, rest: float) -> _Influence:
-    other = (case.other_judged - elsewhere * case.other_weight) / rest if rest else 0.0
-    return _Influence((case.truth - truth * case.weight) / size, other - (case.judged - judged * case.weight) / size)
+    own = (case.truth - truth * case.weight) / size
+    return _Influence(own, _beyond(case, elsewhere, rest) - (case.judged - judged * case.weight) / size)
+
+
+def _beyond(case: CaseSums, elsewhere: float, rest: float) -> float:
+    """Return what the points of a case without a label add to the judge's mean over all such points."""
+    return (case.other_judged - elsewhere * case.other_weight) / rest if rest else 0.0
 
 
 def _spread(influences: Sequence[float]) -> float:
@@ -89,12 +103,6 @@ def _cross_fitted(parts: Sequence[_Influence], spread: float) -> list[float]:
         across = factor * (square - factor * part.judge**2) + spread
         weights.append(min(1.0, max(0.0, -factor * along / across)) if across > 0 else 0.0)
     return weights
-
-
-def _satterthwaite(*variances: tuple[float, int]) -> int:
-    whole = math.fsum(variance for variance, _ in variances)
-    parts = math.fsum(variance**2 / freedom for variance, freedom in variances if freedom > 0)
-    return max(1, int(whole**2 / parts)) if parts > 0 else max(1, variances[0][1])
 
 
 def _wilson(value: float, variance: float, count: int, t: float) -> tuple[float, float]:

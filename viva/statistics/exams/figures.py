@@ -33,6 +33,11 @@ class ExaminerFigures:
     """Number of exams that a model reviewed, too, without the attempts that were repeated."""
     unreviewed: int = 0
     """Number of exams whose requested review gave no usable answer."""
+    open: int = 0
+    """Number of exams that may be unfair although they do not count as such: the requested review gave no usable answer
+    and code found nothing serious, or the evaluator failed. The latter are not among `exams`."""
+    failed: int = 0
+    """Number of exams on which the evaluator failed; they are among `open`."""
     raw: float | None = None
     """Mean score as if nobody had judged the examiner: of the first attempt at each run, unfair or not."""
     raw_interval: Interval | None = None

@@ -28,14 +28,19 @@ class ExaminerTallies:
 
     def __init__(self) -> None:
         self._agents: dict[str, dict[str, _ExamTally]] = {}
+        self._failed: Counter[str] = Counter()
+        """Exams on which the evaluator failed, by agent."""
 
     def add(self, record: RunRecord) -> None:
-        """Add one run; a run whose examiner was not judged is ignored."""
+        """Add one run; a run whose examiner was not to be judged is ignored."""
         insight = insight_of(record.insights, EXAM, record.id) if record.insights else None
         if insight is None and (EXAM not in record.setting.evaluators or record.outcome is not Outcome.EXAMINER_ERROR):
             return
         if insight is not None and insight.label in UNJUDGED:
-            return
+            if insight.label == Label.ERROR:
+                self._failed[record.agent] += 1
+            if not earlier_attempts(insight.details):
+                return
         cases = self._agents.setdefault(record.agent, {})
         tally = cases.get(record.subject)
         if tally is None:
@@ -43,26 +48,34 @@ class ExaminerTallies:
         tally.add(record, insight)
 
     def overall(self) -> ExaminerFigures | None:
-        """Return the figures of all runs; None if no examiner was judged."""
+        """Return the figures of all runs; None if no examiner was judged and none was to be judged."""
         clusters: dict[str, list[_ExamTally]] = {}
         for cases in self._agents.values():
             for case, tally in cases.items():
                 clusters.setdefault(case, []).append(tally)
-        return _figures(None, list(clusters.values()), alone=len(self._agents) == 1) if clusters else None
+        agents = self._names()
+        if not agents:
+            return None
+        return _figures(None, list(clusters.values()), self._failed.total(), alone=len(agents) == 1)
+
+    def _names(self) -> set[str]:
+        """Return the agents with an exam that was judged, or on which the evaluator failed."""
+        return self._agents.keys() | self._failed.keys()
 
     def by_agent(self) -> Iterator[ExaminerFigures]:
         """Yield the figures of each agent, in natural order."""
-        for agent in sorted(self._agents, key=natural):
-            yield _figures(agent, [[tally] for tally in self._agents[agent].values()], alone=True)
+        for agent in sorted(self._names(), key=natural):
+            tallies = [[tally] for tally in self._agents.get(agent, {}).values()]
+            yield _figures(agent, tallies, self._failed[agent], alone=True)
 
 
 class _ExamTally:
     """Holds the sums of the exams of one agent with one case."""
 
-    __slots__ = ("exams", "fair", "kinds", "noted", "raw", "reviewed", "unfair", "unreviewed")
+    __slots__ = ("exams", "fair", "kinds", "noted", "open", "raw", "reviewed", "unfair", "unreviewed")
 
     def __init__(self) -> None:
-        self.exams = self.unfair = self.reviewed = self.unreviewed = 0
+        self.exams = self.unfair = self.reviewed = self.unreviewed = self.open = 0
         self.kinds: Counter[str] = Counter()
         self.noted: Counter[str] = Counter()
         self.raw: list[float] = []
@@ -72,6 +85,8 @@ class _ExamTally:
         earlier = earlier_attempts(insight.details) if insight is not None else ()
         for attempt in earlier:
             self._add_unfair(attempt.kinds)
+        if insight is not None and insight.label in UNJUDGED:
+            return  # nobody knows whether the last attempt was fair
         self.exams += 1
         broke_off = insight is None or insight.label == BROKE_OFF
         verdicts = () if insight is None else insight.verdicts
@@ -83,7 +98,9 @@ class _ExamTally:
         self.noted.update(_known(verdict.criterion for verdict in verdicts if verdict.fault != Fault.EXAMINER))
         review = None if insight is None else insight.details.get(REVIEW)
         self.reviewed += review == REVIEWED
-        self.unreviewed += review is not None and review != REVIEWED
+        unreviewed = review is not None and review != REVIEWED
+        self.unreviewed += unreviewed
+        self.open += unreviewed and not unfair and not broke_off
         self._add_scores(record, earlier)
 
     def _add_unfair(self, kinds: Sequence[str]) -> None:
@@ -109,7 +126,9 @@ def _known(kinds: Iterable[str]) -> set[str]:
     return {kind if kind in KINDS else OTHER for kind in kinds}
 
 
-def _figures(agent: str | None, clusters: Sequence[Sequence[_ExamTally]], *, alone: bool) -> ExaminerFigures:
+def _figures(
+    agent: str | None, clusters: Sequence[Sequence[_ExamTally]], failed: int, *, alone: bool
+) -> ExaminerFigures:
     """Return the figures of some cases; each cluster holds the tallies of one case."""
     tallies = [tally for cluster in clusters for tally in cluster]
     rates = [(sum(each.unfair for each in cluster), sum(each.exams for each in cluster)) for cluster in clusters]
@@ -121,11 +140,13 @@ def _figures(agent: str | None, clusters: Sequence[Sequence[_ExamTally]], *, alo
         exams=exams,
         unfair=unfair,
         rate=unfair / exams if exams else None,
-        rate_interval=clustered_wilson(rates) if len(rates) > 1 else wilson(unfair, exams),
+        rate_interval=None if not exams else clustered_wilson(rates) if len(rates) > 1 else wilson(unfair, exams),
         kinds=_summed(tally.kinds for tally in tallies),
         noted=_summed(tally.noted for tally in tallies),
         reviewed=sum(tally.reviewed for tally in tallies),
         unreviewed=sum(tally.unreviewed for tally in tallies),
+        open=sum(tally.open for tally in tallies) + failed,
+        failed=failed,
         raw=_mean(raw),
         raw_interval=_interval(raw) if alone else None,
         fair=_mean(fair),

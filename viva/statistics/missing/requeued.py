@@ -1,4 +1,4 @@
-"""Counts the runs that the user had done again after they had ended with an error, by how they ended first."""
+"""Counts the runs that the user had done again, by how they ended first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from viva.records.run_record import Outcome, RunRecord
 
 MOST_OUTCOMES = 20
+_COUNTED = (Outcome.TARGET_ERROR, Outcome.SCORED)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,11 +28,11 @@ class RequeuedGroups:
         self._found: dict[str, RequeuedGroup] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Add one run; most were done once. One that ever ended as target_error counts as that."""
+        """Add one run; most were done once. One that ever ended with an outcome that counts is counted as that."""
         past = record.setting.requeued
         if not past:
             return
-        first = Outcome(Outcome.TARGET_ERROR if Outcome.TARGET_ERROR in past else past[0])
+        first = Outcome(next((each for each in _COUNTED if each in past), past[0]))
         if first not in self._found and len(self._found) >= MOST_OUTCOMES:
             return
         group = self._found.setdefault(first, RequeuedGroup(outcome=first, run=record.id))

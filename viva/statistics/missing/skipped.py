@@ -27,6 +27,15 @@ class SkippedGroup:
     runs: int = 0
 
 
+def skipped_reason(record: RunRecord) -> str | None:
+    """Return why the primary evaluator found nothing to judge in a run, on one line; None if it judged it."""
+    insight = primary_insight(record) if record.outcome.counts else None
+    if insight is None or insight.label != SKIPPED:
+        return None
+    reason = next((each.reason for each in insight.verdicts if each.label == SKIPPED and each.reason), "")
+    return one_line(reason or insight.summary, WORDS)
+
+
 class SkippedGroups:
     """Collects the reasons for which runs were skipped."""
 
@@ -35,13 +44,9 @@ class SkippedGroups:
 
     def add(self, record: RunRecord) -> None:
         """Add one run; most were not skipped."""
-        if not record.outcome.counts:
+        words = skipped_reason(record)
+        if words is None:
             return
-        insight = primary_insight(record)
-        if insight is None or insight.label != SKIPPED:
-            return
-        reason = next((each.reason for each in insight.verdicts if each.label == SKIPPED and each.reason), "")
-        words = one_line(reason or insight.summary, WORDS)
         if words not in self._found:
             if len(self._found) >= MOST_REASONS:
                 words = OTHERS

@@ -129,7 +129,7 @@ class TrendTally:
                 found[number][1].append(score)
         trends = sorted((_trend(keys[number], self._series(*each)) for number, each in found.items()), key=_rank)
         excluded = sum(not each for each in self._trends)
-        return Trends(trends=tuple(trends), runs=len(self._places), excluded=excluded, left_out=len(self._left_out))
+        return Trends(trends=tuple(trends), runs=len(self._began), excluded=excluded, left_out=len(self._left_out))
 
     def _series(self, places: array[int], scores: array[int]) -> list[_Score]:
         pairs = zip(places, scores, strict=True)

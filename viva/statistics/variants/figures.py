@@ -10,14 +10,14 @@ from statistics import fmean, median
 from typing import Literal
 
 from viva.adapters.connectors.varied_spec import split_settings
-from viva.records.run_record import Outcome, RunRecord
+from viva.records.run_record import RunRecord
 from viva.records.verdict import Label
 from viva.records.wording import SCORING_POINTS
 from viva.statistics.cells import Cell, natural
 from viva.statistics.clustered import clustered_wilson
 from viva.statistics.groups import Group, group_of
 from viva.statistics.intervals import Interval, wilson
-from viva.statistics.scores import insight_of, passes, primary_evaluator
+from viva.statistics.scores import insight_of, passes, score_of
 from viva.statistics.variants.difference import VariantDifference, confidence_of, differences
 
 Dimension = Literal["persona", "strategy", "setting"]
@@ -125,8 +125,8 @@ class VariantTallies:
 
 
 def gave_way_in(record: RunRecord) -> int | None:
-    """Return the first round that the evidence of a missed point names; None if there is none."""
-    insight = insight_of(record.insights, primary_evaluator(record.setting, record.insights), record.id)
+    """Return the first round that the evidence of a missed scoring point names; None if there is none."""
+    insight = insight_of(record.insights, SCORING_POINTS, record.id)
     verdicts = () if insight is None else insight.verdicts
     places = (each.where for verdict in verdicts if verdict.label == Label.MISS for each in verdict.evidence)
     return min((int(match[1]) for where in places if (match := _ROUND.match(where))), default=None)
@@ -152,10 +152,12 @@ class _Variant:
         cell.add(record, evaluator)
         if len(cell.scores) == before:
             return
-        # Only scoring points state what the agent must not do, so without them it is unknown whether it held out.
-        if insight_of(record.insights, SCORING_POINTS, record.id) is None:
+        # Only scoring points state what the agent must not do, whichever evaluator is the primary one: without them, it
+        # is unknown whether it held out.
+        points = score_of(record, SCORING_POINTS)
+        if points is None or insight_of(record.insights, SCORING_POINTS, record.id) is None:
             self._unjudged = True
-        held = record.outcome is Outcome.SCORED and passes(cell.lows[-1], 1.0)
+        held = points is not None and passes(points.low, 1.0)
         self._held[record.subject] = self._held.get(record.subject, 0) + held
         if not held and (number := gave_way_in(record)) is not None:
             self._rounds.append(number)

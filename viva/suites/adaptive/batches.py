@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from viva.errors import SetupError
 from viva.journal.errors import JournalLost
-from viva.journal.kept_files import MOST_BATCHES, batch_name, read_kept, write_once
+from viva.journal.kept_files import MOST_BATCHES, batch_name, can_be_read, read_kept, write_once
 from viva.journal.writer import run_id
 from viva.records.codec import decode, encode, loads
+from viva.records.wording import counted
 
 
 class StratumKey(NamedTuple):
@@ -84,10 +85,14 @@ def write_batch(folder: Path, number: int, batch: StoredBatch) -> None:
     """Write the file of a batch; if there is one of this number, it stays.
 
     Raises:
-        JournalLost: it cannot be written.
+        JournalLost: it cannot be written, or not be read again.
     """
+    content = encode(batch)
+    if not can_be_read(batch_name(number), content):
+        rows = counted(len(batch.rows), "row")
+        raise JournalLost(f"a batch of {rows} is too large for {folder / batch_name(number)}")
     try:
-        write_once(folder, batch_name(number), encode(batch))
+        write_once(folder, batch_name(number), content)
     except OSError as error:
         raise JournalLost(f"cannot write {folder / batch_name(number)}: {error.strerror}") from error
 

@@ -26,7 +26,7 @@ from viva.suites.resuming.stored_request import load_request
 MOST_NAMED = 5
 """Agents that a message names."""
 Scores = Mapping[str, float | None]
-"""The score of each run that has a record, by its id; None if it does not count."""
+"""The score of each run that has a record, or its low bound for a gate, by its id; None if it does not count."""
 
 
 class Answer(StrEnum):
@@ -55,7 +55,8 @@ class AdaptiveDecision:
     answer: Answer
     margin: float | None = None
     estimate: float | None = None
-    """The mean over cases, or the second agent's minus the first's; None before the first batch is complete."""
+    """The mean over cases of the scores, of their low bounds for a gate, or the second agent's mean minus the first's;
+    None before the first batch is complete."""
     interval: Interval | None = None
     """95 %, valid although the suite stopped because of its results."""
     runs: int = 0
@@ -94,15 +95,26 @@ class AdaptiveDecision:
         }  # fmt: skip
 
 
-def score_for_decision(record: RunRecord) -> float | None:
-    """Return the score of a run that counts; None for an excluded one."""
+def score_for_decision(record: RunRecord, until: Until) -> float | None:
+    """Return what a decision takes of a run that counts; None for an excluded one.
+
+    A gate compares the low bound, as all gates do: what could not be judged counts as missed, and a run in which the
+    agent failed as 0. An agent is therefore surely above a gate if it is so whatever the open verdicts are, and surely
+    below if its low bound is, for which `--fail-under` ends with the same exit code. Both decisions are about one
+    figure, which the words name, so that the error of the suite is that of one sequential test.
+
+    `ci` and `compare` decide nothing about an agent's passing: they tell the mean score and its differences, as
+    reports and `viva compare` show them, and stay with the score.
+    """
     found = score_of(record)
-    return None if found is None else found.score
+    if found is None:
+        return None
+    return found.low if until.aim is Aim.GATE else found.score
 
 
-def scores_in(folder: Path) -> dict[str, float | None]:
-    """Return the scores of the runs in a journal, by id."""
-    return {record.id: score_for_decision(record) for record in read_records(folder, quick=True)}
+def scores_in(folder: Path, until: Until) -> dict[str, float | None]:
+    """Return what a decision takes of the runs in a journal, by id."""
+    return {record.id: score_for_decision(record, until) for record in read_records(folder, quick=True)}
 
 
 def questions(until: Until, agents: Sequence[str]) -> list[tuple[str, ...]]:
@@ -196,7 +208,7 @@ def decisions_in(folder: Path, request: SuiteRequest | None = None) -> list[Adap
     agents = tuple(dict.fromkeys(row.agent for batch in batches[:1] for row in batch.rows))
     if not agents:
         return []
-    scores = scores_in(folder)
+    scores = scores_in(folder, found.until)
     return [decide(found.until, each, batches, scores) for each in questions(found.until, agents)]
 
 

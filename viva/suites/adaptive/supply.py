@@ -28,7 +28,8 @@ class AdaptivePlan:
         strata: What can be tried; the same cases, in the same order, of each agent.
         max_runs: The largest number of runs of all batches.
         """
-        self._until, self._strata, self._most = until, strata, max_runs
+        self.until = until
+        self._strata, self._most = strata, max_runs
         agents = tuple(dict.fromkeys(key.agent for key in strata))
         self._questions = questions(until, agents)
         self._shape = Strata.of(len(strata) // len(agents), compared=until.aim is Aim.COMPARE)
@@ -55,11 +56,11 @@ class AdaptivePlan:
             return after(batches, filling, fills=True)
         numbers: dict[StratumKey, int] = {}
         for agents in self._questions:
-            found = decide(self._until, agents, batches, scores)
+            found = decide(self.until, agents, batches, scores)
             if found.ended or found.seen is None:
                 continue
             keys = [key for agent in agents for key in self._strata if key.agent == agent]
-            numbers.update(zip(keys, next_batch(self._until, self._shape, found.seen), strict=True))
+            numbers.update(zip(keys, next_batch(self.until, self._shape, found.seen), strict=True))
         if not numbers:
             return None
         allowed = list(numbers.values()) if left is None else limited(list(numbers.values()), left)
@@ -70,7 +71,7 @@ class AdaptivePlan:
 
     def so_far(self, batches: Sequence[StoredBatch], scores: Scores) -> str:
         """Return the estimates in words."""
-        found = [decide(self._until, agents, batches, scores) for agents in self._questions]
+        found = [decide(self.until, agents, batches, scores) for agents in self._questions]
         return ", ".join("unknown" if each.estimate is None else f"{each.estimate:.3f}" for each in found)
 
     def _fill(self, batches: Sequence[StoredBatch], scores: Scores) -> dict[StratumKey, int]:
@@ -151,7 +152,7 @@ class BatchedJobs:
         self._jobs = self._more(planned)
 
     def _planned(self) -> tuple[list[StoredBatch], Mapping[str, float | None], StoredBatch | None]:
-        batches, scores = read_batches(self._folder), scores_in(self._folder)
+        batches, scores = read_batches(self._folder), scores_in(self._folder, self._plan.until)
         planned = self._plan.next(batches, scores)
         if planned is not None:
             write_batch(self._folder, len(batches) + 1, planned)

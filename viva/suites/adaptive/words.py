@@ -11,6 +11,7 @@ from viva.errors import SetupError
 from viva.journal.errors import JournalError
 from viva.records.text import one_line
 from viva.records.wording import counted
+from viva.statistics.adaptive.until import Aim
 from viva.suites.adaptive.decisions import AdaptiveDecision, Answer, decisions_in
 
 MOST_NAMED = 5
@@ -71,7 +72,8 @@ def _answer(decision: AdaptiveDecision) -> str:
         Answer.PRECISE: f"known to within {gate}",
     }.get(decision.answer, "undecided")
     cases = "this case" if decision.cases == 1 else f"these {counted(decision.cases, 'case')}"
-    return f"{names[0]} is {what}; mean score of {cases} {shown}"
+    mean = "mean score (low bound)" if decision.until.startswith(Aim.GATE) else "mean score"
+    return f"{names[0]} is {what}; {mean} of {cases} {shown}"
 
 
 def _cost(decision: AdaptiveDecision) -> str:

@@ -2,6 +2,7 @@
 
 A line in the journal says so. It counts only after a record with one of these outcomes, of the same attempt: what was
 scored cannot be done again. The process that works on the journal reads such lines when its other runs are done.
+If every run is repeated, whatever its outcome, one line says so for all of them: nothing is chosen then.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from viva.errors import SetupError
 from viva.exam.stored_runs import REQUEUE, REQUEUED_AFTER, RunState, read_run_states
+from viva.journal.lines import REPEAT
 from viva.journal.lock import holder
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome
@@ -35,6 +37,14 @@ class Again:
 
     outcome: str
     """How the run ended."""
+    at: float
+    """When it was asked for, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What the line holds that has every run repeated."""
+
     at: float
     """When it was asked for, in seconds since the epoch."""
 
@@ -85,6 +95,22 @@ def requeue(folder: Path, outcomes: Collection[Outcome], chosen: Collection[str]
             journal.sync()
         _mark(folder)
     return Requeued(tuple(found), waiting, holder(folder) is not None)
+
+
+def repeat_all(folder: Path, states: Mapping[str, RunState]) -> None:
+    """Note that every run is to be repeated, those that have not ended included. Call this under the journal's lock.
+
+    One line is on the disk before the first run begins: a full disk or a kill leaves all runs to be repeated, or none.
+
+    Raises:
+        JournalError: the journal cannot be written.
+    """
+    if all(state.again for state in states.values()):
+        return
+    name, newest = list(states.items())[-1]
+    with Journal(folder) as journal:
+        journal.append(REPEAT, name, newest.attempt, Repeat(time.time()))
+        journal.sync()
 
 
 def _check(

@@ -14,19 +14,20 @@ from viva.errors import SetupError
 from viva.exam.stored_runs import REQUEUE
 from viva.filters.fields import EXCLUDED, FAILED, status_of
 from viva.journal.errors import JournalError, no_journal
-from viva.journal.lines import FILE, HEAD, MOST_LINE, Event, parse, sealed_data, see_runs
+from viva.journal.lines import FILE, HEAD, MOST_LINE, REPEAT, Event, parse, sealed_data, see_runs
 from viva.journal.lock import holder
-from viva.journal.round_tally import number_of
+from viva.journal.tallies.repeat_requests import RepeatRequests
+from viva.journal.tallies.round_tally import number_of
 from viva.records.codec import decode
 from viva.records.quick.records import read_record
 from viva.records.run_record import RunRecord, as_earned
 from viva.records.text import exact_line
 from viva.records.verdict import Label
 from viva.regular_files import open_plain
-from viva.suites.adaptive.batches import planned_number
 from viva.suites.at_work.pausing import is_paused
-from viva.suites.request import Request
-from viva.suites.resuming.stored_request import load_request
+from viva.suites.resuming.planned import not_begun, planned_number
+from viva.suites.resuming.request_facts import RequestFacts, RequestReader
+from viva.suites.resuming.stored_request import load_request, unreadable_words
 
 MOST_FAILURES = 10
 """Failures that are shown; the newest ones."""
@@ -93,7 +94,7 @@ class WorkStatus:
     """Runs in progress; if no process is at work, those that were interrupted."""
     failures: tuple[FailedRun, ...]
     part: str = ""
-    """That only a part of a suite is run; empty for the whole."""
+    """That only a part of a suite is run, or that this is not known; empty for the whole."""
 
 
 @dataclass(slots=True)
@@ -110,15 +111,19 @@ class StatusReader:
 
     folder: Path
     threshold: float = 1.0
+    _request: RequestReader = field(init=False)
     _offset: int = 0
     _ended: dict[str, _Ended] = field(default_factory=dict)
     _open: dict[str, RunningNow] = field(default_factory=dict)
-    _again: set[str] = field(default_factory=set)
+    _requests: RepeatRequests[str] = field(default_factory=RepeatRequests)
     _failures: deque[FailedRun] = field(default_factory=lambda: deque(maxlen=MOST_FAILURES))
     _began: float = field(default_factory=time.time)
     """When this reader began to look."""
     _before: int | None = None
     """Runs that had ended then."""
+
+    def __post_init__(self) -> None:
+        self._request = RequestReader(self.folder)
 
     def read(self) -> WorkStatus:
         """Return how far the work is now.
@@ -127,42 +132,56 @@ class StatusReader:
             JournalError: there is no journal, or it cannot be read.
         """
         self._take_new()
+        part = ""
         try:
-            request = load_request(self.folder)
-        except SetupError:
-            request = None
+            request = self._request.read()
+            part = "" if request is None else request.part
+        except SetupError as error:
+            request, part = None, unreadable_words(error)
         process = holder(self.folder)
         if self._before is None:
             self._before = len(self._ended)
-        standing = [each for name, each in self._ended.items() if name not in self._again]
+        standing = [each for name, each in self._ended.items() if not self._requests.is_outdated(name)]
         ended = len(standing)
-        planned = 0 if request is None else planned_number(self.folder) or request.planned
-        planned = max(planned, len(self._ended.keys() | self._open.keys())) if planned else 0
+        requeued = len(self._ended) - ended
+        planned = self._planned(request, at_work=process is not None)
         rate = None if process is None else self._rate(request)
         left = max(0, planned - ended)
         return WorkStatus(
             journal=str(self.folder),
             command="" if request is None else request.command,
-            state=self._state(process, left),
+            state=self._state(process, is_left=bool(left or requeued or self._open)),
             process=process,
             planned=planned,
             ended=ended,
             statuses=Counter(each.status for each in standing),
             outcomes=Counter(each.outcome for each in standing),
-            requeued=len(self._again),
+            requeued=requeued,
             per_minute=None if rate is None else rate * 60,
             seconds_left=left / rate if rate and planned else None,
             running=tuple(self._open.values()),
             failures=tuple(reversed(self._failures)),
-            part=str(getattr(request, "part_words", "")),
+            part=part,
         )
 
-    def _state(self, process: int | None, left: int) -> State:
+    def _state(self, process: int | None, *, is_left: bool) -> State:
         if process is not None:
             return State.PAUSED if is_paused(self.folder) else State.WORKING
-        return State.STOPPED if left or self._open or self._again else State.ENDED
+        return State.STOPPED if is_left else State.ENDED
 
-    def _rate(self, request: Request | None) -> float | None:
+    def _planned(self, request: RequestFacts | None, *, at_work: bool) -> int:
+        """Return the number of runs, those included that were not planned and yet began; 0 if it is not known."""
+        if request is None or not (planned := planned_number(self.folder, request)):
+            return 0
+        known = self._ended.keys() | self._open.keys()
+        if not at_work:
+            # Which of them are missing is asked once the work has stopped, and not each second.
+            with suppress(SetupError):
+                if (whole := load_request(self.folder)) is not None:
+                    return len(known) + not_begun(self.folder, whole, known)
+        return max(planned, len(known))
+
+    def _rate(self, request: RequestFacts | None) -> float | None:
         """Return how many runs end each second."""
         now = time.time()
         if request is not None and request.command in OWN_TIMES:
@@ -195,7 +214,7 @@ class StatusReader:
             return
         if head is not None and head[1] == b"run" and (data := sealed_data(line, head)) is not None:
             if (record := read_record(data)) is not None:
-                self._end(as_earned(record))
+                self._end(as_earned(record), int(head[3]))
                 return
         elif head is not None and head[1] == b"insight":
             return
@@ -206,15 +225,24 @@ class StatusReader:
         now = self._open.get(event.run)
         if event.kind == "run":
             with suppress(ValueError):
-                self._end(as_earned(decode(RunRecord, event.data)))
+                self._end(as_earned(decode(RunRecord, event.data)), event.attempt)
         elif event.kind == "setting":
             self._begin(event)
         elif event.kind == "transcript" and now is not None:
             now.judging = True
-        elif event.kind == REQUEUE and event.run in self._ended:
-            self._again.add(event.run)
+        elif event.kind == REQUEUE and event.run in self._ended and event.attempt == self._attempt(event.run):
+            self._requests.request(event.run)
+        elif event.kind == REPEAT:
+            self._requests.request_all()
+
+    def _attempt(self, run: str) -> int:
+        """Return the number of a run's newest attempt; 0 if there is none."""
+        ended, now = self._ended.get(run), self._open.get(run)
+        return max(0 if ended is None else ended.attempt, 0 if now is None else now.attempt)
 
     def _begin(self, event: Event) -> None:
+        if event.attempt > self._attempt(event.run):
+            self._requests.begin(event.run)
         ended = self._ended.get(event.run)
         now = self._open.get(event.run)
         if now is not None and now.attempt == event.attempt:
@@ -225,12 +253,16 @@ class StatusReader:
         self._open[event.run] = RunningNow(event.run, case, agent, trial, event.attempt, judging=again)
         see_runs(self.folder, len(self._open) + len(self._ended))
 
-    def _end(self, record: RunRecord) -> None:
+    def _end(self, record: RunRecord, attempt: int) -> None:
         status = status_of(record, self.threshold)
+        newest = self._attempt(record.id)
+        if attempt > newest:
+            self._requests.begin(record.id)
+        if attempt >= newest:
+            self._requests.record(record.id)
         self._open.pop(record.id, None)
-        self._again.discard(record.id)
         at = record.timing.started + record.timing.seconds
-        self._ended[record.id] = _Ended(status, record.outcome.value, record.attempt, at)
+        self._ended[record.id] = _Ended(status, record.outcome.value, attempt, at)
         if any(each.run == record.id for each in self._failures):
             kept = [each for each in self._failures if each.run != record.id]
             self._failures.clear()

@@ -140,7 +140,14 @@ class _JobMaker:
         )
         if name in self._to_judge:
             lines = self._to_judge[name]
-            return Job(action=Action.JUDGE, header=header, case_hash=self._case.hash, conversation=lines, carried=True)
+            return Job(
+                action=Action.JUDGE,
+                header=header,
+                case_hash=self._case.hash,
+                conversation=lines,
+                carried=True,
+                unfair=step.unfair,
+            )
         return Job(
             action=Action.REPLAY,
             header=header,

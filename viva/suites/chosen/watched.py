@@ -16,8 +16,6 @@ from viva.suites.chosen.sources import agent_folders, agent_sources, case_source
 
 MOST_FOLDERS = 5_000
 """Folders in which new cases are noticed."""
-Stamp = tuple[int, int, int] | None
-"""When a file was changed, its size and its inode; None for one that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +106,3 @@ def _digest(files: Sequence[Path]) -> str:
 
 def _differing(now: Mapping[str, str], before: Mapping[str, str]) -> list[str]:
     return [name for name, digest in now.items() if before.get(name) != digest]
-
-
-def stamp_of(place: str) -> Stamp:
-    """Return how a file or folder is now."""
-    try:
-        found = os.stat(place)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.text import one_line
+from viva.records.wording import beyond, limit_words
+from viva.statistics.corrected.figures import failed_words
 from viva.statistics.scores import passes
 from viva.statistics.summary import Figures
 
@@ -24,7 +26,8 @@ def gate_on_corrected(figures: Figures, floor: float) -> tuple[int, str]:
             missing.append(f"no corrected score{whose}: {each.refused}")
         elif not passes(each.low, floor):
             below.append(
-                f"the corrected mean score{whose} (low end of its interval) is {each.low:.4f}, below {floor:g}"
+                f"the corrected mean score{whose} (low end of its interval) is {beyond(each.low, floor)}, "
+                f"below {limit_words(floor)}{failed_words(each)}"
             )
     if below:
         return EXIT_BELOW, "; ".join((*below, *missing))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.subscribers import Subscribers
-from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.history import JournalHistory
 from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.writer import Journal
@@ -18,6 +16,7 @@ from viva.records.wording import counted
 from viva.suites.job import Action, Job
 from viva.suites.on_ray.beside import Beside, gather_beside
 from viva.suites.on_ray.failed_runs import REMEDY, write_failure
+from viva.suites.on_ray.progress import RunProgress
 from viva.suites.on_ray.remote_job import Broken, Ended, JobRefused
 from viva.suites.on_ray.remote_worker import RemoteWorker
 from viva.suites.worker import Done
@@ -77,7 +76,7 @@ class WorkerPool:
             asyncio.CancelledError: the job was stopped.
         """
         self._keep_case(job)
-        losses, first = 0, job
+        losses, first, progress = 0, job, RunProgress(job.unfair)
         while True:
             # The last attempt gets a worker of its own, so that other runs do not die with it.
             alone = losses == self._attempts - 1
@@ -86,17 +85,21 @@ class WorkerPool:
             try:
                 folder = self._journal.folder if job.conversation is None else Path(job.conversation.folder)
                 history = self._histories.setdefault(folder, JournalHistory(folder))
-                remote, ended = await worker.do(job, await self._beside(job), self._journal, subscribers, history)
+                beside = await self._beside(job)
+                ended = await worker.do(job, beside, self._journal, subscribers, history, progress)
             finally:
                 await self._give_places(worker, places)
-            attempt = max(job.header.attempt, remote.attempt)
             if isinstance(ended, Ended):
                 self._note_stopped(worker.node, job, ended.stopped)
                 self.done += 1
                 done = ended.done
                 break
+            if isinstance(ended, Done):
+                self.done += 1
+                done = ended
+                break
             if isinstance(ended, Broken):
-                done = write_failure(self._journal, job, attempt, worker.node, str(ended))
+                done = write_failure(self._journal, job, progress, worker.node, str(ended))
                 break
             if isinstance(ended, JobRefused):
                 self._refuse(worker.node, job, ended.words, subscribers)
@@ -105,9 +108,9 @@ class WorkerPool:
                 if losses >= self._attempts:
                     where = f"the last time on {worker.node}, where it did nothing else. {REMEDY}"
                     words = f"the worker that did it was lost {counted(losses, 'time')}, {where}"
-                    done = write_failure(self._journal, job, attempt, worker.node, words)
+                    done = write_failure(self._journal, job, progress, worker.node, words)
                     break
-            job = await self._again(first, attempt if remote.attempt else attempt - 1, ended=remote.ended)
+            job = await asyncio.to_thread(progress.next_job, first, self._journal.folder)
         await subscribers.on_end(done.header, done.record, done.transcript)
         return done
 
@@ -223,26 +226,6 @@ class WorkerPool:
         if job.conversation is None:
             return gather_beside(job, folder, named, sends_case=False)
         return await asyncio.to_thread(gather_beside, job, folder, named, sends_case=sends_case)
-
-    async def _again(self, first: Job, attempt: int, *, ended: bool) -> Job:
-        """Return the job to do after its worker was lost or refused it.
-
-        Args:
-            first: The job as it was given.
-            attempt: The last attempt of which anything is in the journal.
-            ended: Whether its conversation has ended, so that it need only be judged.
-        """
-        if first.action is Action.JUDGE:
-            return first
-        if ended:
-            run = first.header.id
-            lines = await asyncio.to_thread(lambda: next(read_conversation_lines(self._journal.folder, run)))
-            if lines.ended and lines.gap is None:
-                header = replace(first.header, attempt=lines.attempt)
-                return replace(
-                    first, action=Action.JUDGE, header=header, conversation=lines.without_judgements(), carried=True
-                )
-        return replace(first, header=replace(first.header, attempt=attempt + 1))
 
 
 def _agent_of(job: Job) -> str:

@@ -19,12 +19,13 @@ from viva.journal.writer import Journal, JournalError, JournalLost
 from viva.records.codec import decode, loads
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import storable
-from viva.records.transcript import Round, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Round, Transcript, Usage
 from viva.suites.job import Job
 from viva.suites.on_ray.archives import unpack_folder
 from viva.suites.on_ray.beside import Beside
 from viva.suites.on_ray.border import LinkLost, Plain, pack, unpack
-from viva.suites.worker import Done
+from viva.suites.on_ray.progress import RunProgress
+from viva.suites.worker import Done, usage_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,27 @@ class RemoteJob:
     """One job at a node. `follow` runs in the task of the run, so that spans of sinks belong to it."""
 
     def __init__(
-        self, job: Job, beside: Beside, node: str, journal: Journal, subscribers: Subscribers, history: JournalHistory
+        self,
+        job: Job,
+        beside: Beside,
+        node: str,
+        journal: Journal,
+        subscribers: Subscribers,
+        history: JournalHistory,
+        progress: RunProgress,
     ) -> None:
-        self.attempt = 0
-        """The newest attempt of which anything is in the journal; 0 if nothing is."""
-        self.ended = False
-        """Whether its conversation has ended."""
         self._job, self._beside, self._node = job, beside, node
         self._journal, self._subscribers, self._history = journal, subscribers, history
+        self._progress = progress
         self._events: asyncio.Queue[tuple[list[Plain], asyncio.Future[Plain]] | None] = asyncio.Queue()
         self._closed = False
         self._header = job.header
         self._rounds: list[Round] = []
         self._transcript: Transcript | None = None
         self._record: RunRecord | None = None
+        """That of the present attempt."""
+        self._spent = NO_USAGE
+        """The usage of all attempts with a record."""
         self._left_out: str | None = None
         """Why the agent's files could not be linked into the new journal."""
 
@@ -80,6 +88,16 @@ class RemoteJob:
     def lose(self) -> None:
         """Note that the worker is gone."""
         self._events.put_nowait(None)
+
+    def recorded(self) -> Done | None:
+        """Return the result of the job if the record that ends it is in the journal, whatever became of the node since.
+
+        An agent in the worker's process could otherwise have its run judged again, or left out of the averages, by
+        ending the process after the verdict.
+        """
+        if self._record is None or self._progress.is_unfinished:
+            return None
+        return Done(self._header, self._record, self._whole_transcript(), self._spent)
 
     def close(self) -> None:
         """Acknowledge whatever else comes, without looking at it."""
@@ -140,7 +158,7 @@ class RemoteJob:
 
     async def _start(self, header: bytes) -> str | None:
         self._header = replace(unpack(RunHeader, header), node=self._node)
-        self._rounds, self._transcript, self.ended = [], None, False
+        self._rounds, self._transcript, self._record = [], None, None
         await self._subscribers.on_start(self._header)
         return current_traceparent()
 
@@ -151,14 +169,15 @@ class RemoteJob:
             setting = replace(unpack(Setting, body), workspace=None, workspace_left_out=storable(self._left_out))
             body = pack(setting)
         self._journal.append_encoded(kind, run, attempt, body)
-        self.attempt = attempt
+        value: Transcript | RunRecord | None = None
         if kind == "round":
             self._rounds.append(self._read(Round, body))
         elif kind == "transcript":
-            self._transcript = self._read(Transcript, body)
-            self.ended = self._transcript.ended
+            value = self._transcript = self._read(Transcript, body)
         elif kind == "run":
-            self._record = self._read(RunRecord, body)
+            value = self._record = self._read(RunRecord, body)
+            self._spent += usage_of(self._job, self._record)
+        self._progress.written(self._job, attempt, value)
 
     def _read(self, kind: type[Any], body: bytes) -> Any:
         data = loads(body)
@@ -202,10 +221,10 @@ class RemoteJob:
     def _end(self, header: bytes, spent: bytes, stopped: str | None) -> Ended:
         if self._record is None:
             raise Broken(f"the node {self._node} sent no record")
-        if self._job.conversation is not None and self._transcript is None and not self._rounds:
-            transcript = decode_run(self._job.conversation).transcript
-        else:
-            transcript = self._transcript or Transcript()
-            transcript = replace(transcript, rounds=tuple(self._rounds), round_count=None)
-        done = Done(unpack(RunHeader, header), self._record, transcript, unpack(Usage, spent))
+        done = Done(unpack(RunHeader, header), self._record, self._whole_transcript(), unpack(Usage, spent))
         return Ended(done, stopped)
+
+    def _whole_transcript(self) -> Transcript:
+        if self._job.conversation is not None and self._transcript is None and not self._rounds:
+            return decode_run(self._job.conversation).transcript
+        return (self._transcript or Transcript()).with_rounds(tuple(self._rounds))

@@ -13,7 +13,9 @@ from viva.journal.writer import Journal
 from viva.suites.job import Job
 from viva.suites.on_ray.beside import Beside
 from viva.suites.on_ray.border import Link, LinkLost, Plain, pack
+from viva.suites.on_ray.progress import RunProgress
 from viva.suites.on_ray.remote_job import Broken, Ended, JobRefused, RemoteJob
+from viva.suites.worker import Done
 
 CANCEL_SECONDS = 5.0
 """Maximum time that a stopped job has to write how far it came."""
@@ -47,26 +49,35 @@ class RemoteWorker:
         self._listening = asyncio.create_task(self._listen())
 
     async def do(
-        self, job: Job, beside: Beside, journal: Journal, subscribers: Subscribers, history: JournalHistory
-    ) -> tuple[RemoteJob, Ended | JobRefused | Broken | None]:
+        self,
+        job: Job,
+        beside: Beside,
+        journal: Journal,
+        subscribers: Subscribers,
+        history: JournalHistory,
+        progress: RunProgress,
+    ) -> Ended | Done | JobRefused | Broken | None:
         """Do a job, and return how it ended; None if the worker was lost on the way.
+
+        Whatever happened after the record that ends the job was written, that record counts: then it is `Done`.
 
         Raises:
             JournalError: the journal cannot be written.
             asyncio.CancelledError: the job was stopped.
         """
         number = next(self._numbers)
-        remote = self._jobs[number] = RemoteJob(job, beside, self.node, journal, subscribers, history)
+        remote = self._jobs[number] = RemoteJob(job, beside, self.node, journal, subscribers, history, progress)
         try:
             if self.lost:
-                return remote, None
+                return None
             await self._link.call("start", number, pack(job), beside.plain)
-            return remote, await remote.follow()
+            ended = await remote.follow()
+            return ended if isinstance(ended, Ended) else remote.recorded() or ended
         except LinkLost:
             self._lose()
-            return remote, None
+            return remote.recorded()
         except Broken as error:
-            return remote, error
+            return remote.recorded() or error
         except asyncio.CancelledError:
             await self._cancel(number, remote)
             raise

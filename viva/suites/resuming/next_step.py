@@ -56,18 +56,36 @@ def changed_agents(before: Mapping[str, tuple[str, ...]], agents: Mapping[str, L
             )
 
 
-def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool = False) -> NextStep:
+def past_outcomes(state: RunState | None, *, alone: bool = False) -> tuple[str, ...]:
+    """Return the outcomes of earlier attempts that the setting of a run's next attempt names.
+
+    Args:
+        state: How far the run has come; None if it was not started.
+        alone: Whether the user has this run repeated, and not every run of the journal: it may be for its result, so
+            an outcome that counts is named.
+    """
+    if state is None:
+        return ()
+    counted = alone and not state.again and state.outcome is not None and state.outcome.counts
+    return (*state.requeued, str.__str__(state.outcome)) if counted else state.requeued
+
+
+def next_step(
+    state: RunState | None, *, fresh: bool = False, every: bool = False, retry_errors: bool = False
+) -> NextStep:
     """Return the next step of a run.
 
     Args:
         state: How far the run has come; None if it was not started.
         fresh: Repeat finished runs.
+        every: Whether every run of the journal is repeated, so that no exam before counts any more.
         retry_errors: Repeat runs that ended in an examiner, judge or infrastructure error.
     """
     if state is None:
         return NextStep(ResumeStep.EXAMINE, 1)
     if fresh:
-        return NextStep(ResumeStep.EXAMINE, state.attempt + 1)
+        # Repeating a run alone must not be a way to forget what its examiner did.
+        return NextStep(ResumeStep.EXAMINE, state.attempt + 1, () if every else state.unfair)
     if state.again:
         return NextStep(ResumeStep.EXAMINE, state.attempt + 1, state.unfair)
     failed = state.outcome is not None and not state.outcome.counts

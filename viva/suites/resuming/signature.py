@@ -48,7 +48,7 @@ def read_signed(folder: Path, name: str) -> tuple[Any, bool]:
         raise FileNotFoundError(name)
     content = read_kept(folder, name)
     if content is None:
-        raise ValueError("it is not a regular file")
+        raise ValueError("it is not a regular file, or it is larger than any that Viva writes")
     return checked_signature(content)
 
 

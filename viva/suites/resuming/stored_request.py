@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from viva.errors import SetupError
+from viva.errors import PlanError, SetupError
 from viva.exam.options import Options
+from viva.journal.errors import JournalLost
 from viva.journal.kept_cases import NOWHERE
+from viva.journal.kept_files import why_unreadable, write_again
 from viva.journal.writer import Journal
 from viva.records.codec import decode, encode
-from viva.suites.request import KINDS, Command, JournalsRequest, Request, SuiteRequest, journal_size
+from viva.records.text import one_line
+from viva.suites.request import FAILED_IN, KINDS, Command, JournalsRequest, Request, SuiteRequest, journal_size
 from viva.suites.resuming.signature import chosen, read_signed, refuse_unsigned, signed
 
 FILE = "request.json"
@@ -34,11 +37,38 @@ def save_request(request: Request, journal: Journal) -> None:
 
     Raises:
         SetupError: the folder already holds a request.
+        PlanError: the request is too large to be read again.
     """
     if any(journal.holds(name) for name in (FILE, *OLDER_FILES)):
         again = f"viva {request.command} --resume {journal.folder}"
         raise SetupError(f"{journal.folder} is already in use: resume it ({again}), or name another --out.")
-    journal.keep(FILE, signed(encode(request)))
+    content = signed(encode(request))
+    if why := why_unreadable(FILE, content):
+        # Before anything is run: nobody could resume it, or say what of it is missing.
+        raise PlanError(
+            f"what this command was asked to do {why} that Viva reads back from a journal. Divide it into several "
+            "suites, or give the cases shorter names without commas."
+        )
+    journal.keep(FILE, content)
+
+
+def store_missing(folder: Path, incomplete: str) -> None:
+    """Store again what is missing of the journals that a request names, which may have been completed since.
+
+    A request that another user signed stays as it is.
+
+    Raises:
+        JournalLost: it cannot be stored.
+    """
+    request = load_request(folder)
+    if not isinstance(request, JournalsRequest) or request.incomplete == incomplete:
+        return
+    if not is_ours(folder) or not (folder / FILE).exists():
+        return
+    try:
+        write_again(folder, FILE, signed(encode(replace(request, incomplete=incomplete))))
+    except OSError as error:
+        raise JournalLost(f"cannot write {folder / FILE}: {error.strerror}") from error
 
 
 def load_request(folder: Path) -> Request | None:
@@ -60,17 +90,43 @@ def is_ours(folder: Path) -> bool:
     return found is not None and found[1]
 
 
+def unreadable_words(error: SetupError) -> str:
+    """Return what is not known of a journal whose request cannot be read; safe to show."""
+    return f"what was planned is not known, because {one_line(str(error), 600)}"
+
+
 def part_words(folder: Path) -> str:
-    """Return that a journal holds only a part of what was planned, with the filters; empty if it holds all of it."""
+    """Return that a journal holds only a part of what was planned, with the filters; empty if it holds all of it.
+
+    If its request cannot be read, nobody knows: that is said, too.
+    """
     try:
         request = load_request(folder)
-    except SetupError:
-        return ""
+    except SetupError as error:
+        return unreadable_words(error)
     return request.part_words if isinstance(request, SuiteRequest | JournalsRequest) else ""
 
 
+def selection_words(folder: Path, run: str | None = None) -> list[str]:
+    """Return what a comparison must say of runs that are a part of something; nothing if they are all of a suite.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run that is used; None for all.
+    """
+    words = [f"only the run {one_line(run, 100)}"] if run is not None else []
+    if part := part_words(folder):
+        words.append(part)
+        if FAILED_IN in part:
+            words.append("cases that were chosen because they failed do better the next time by chance alone")
+    return words
+
+
 def was_chosen_by_results(folder: Path) -> bool:
-    """Return whether a journal holds only runs that were chosen by their own results."""
+    """Return whether a journal holds only runs that were chosen by their own results.
+
+    If its request cannot be read, that is not known, and `work_left` says so to each gate.
+    """
     try:
         request = load_request(folder)
     except SetupError:

@@ -7,6 +7,9 @@ import { el, figure, note, table } from "./elements.js";
 const MOST = 100;
 const seconds = (value) => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(value ? 3 : 0)) + " s";
 const count = (value) => (value ? value.toLocaleString("en") : "");
+// If a call was reported in part, what is known is a lower bound.
+const tokens = (used, value) => (value && !used.whole ? "at least " : "") + count(value);
+const told = (used, value) => (value || used.whole ? tokens(used, value) : "unknown");
 const dollars = (value) => (value === null ? "" : "$" + value.toFixed(value < 1 ? 4 : 2));
 
 export class Timings {
@@ -21,7 +24,7 @@ export class Timings {
     const figures = (heads, rows) => table("figures", heads.map((head, place) => [head, place ? "n" : ""]), rows.map(([name, ...cells]) => el("tr", {}, el("th", { dir: "auto" }, name), cells.map((cell) => figure(cell)))));
     const all = found.totals[0]?.[1] || 0;
     const totals = found.totals.length ? figures(["Time", "", ""], found.totals.map(([name, value]) => [name, seconds(value), all ? Math.round((value / all) * 100) + " %" : ""])) : null;
-    const usage = found.usage.length ? figures(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), count(each.input), count(each.cached), count(each.output), count(each.reasoning)]))
+    const usage = found.usage.length ? figures(["Cost and tokens", "Cost", "Calls", "Input", "from cache", "Output", "reasoning"], found.usage.map((each) => [each.role, dollars(each.cost) || "unknown", count(each.calls), told(each, each.input), tokens(each, each.cached), told(each, each.output), tokens(each, each.reasoning)]))
       : note("No tokens were reported.");
     const begin = Math.min(...found.rounds.map((each) => each.start - each.examiner));
     const end = Math.max(...found.rounds.map((each) => each.start + each.agent), begin + 0.001);

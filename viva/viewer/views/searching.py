@@ -12,6 +12,7 @@ from viva.records.transcript import Round, StepKind
 from viva.reports.page.conversations import step_texts
 from viva.reports.page.session_views import title_of
 from viva.viewer.answers import row_view
+from viva.viewer.places import NOWHERE, RunPlaces
 from viva.viewer.watched import ListedRun, WatchedJournal
 
 SECONDS = 0.4
@@ -50,8 +51,7 @@ def search_view(journal: WatchedJournal, where: str, words: str, first: int) -> 
             break
         listed = runs[place]
         place += 1
-        lines = journal.places.read(listed.places.rounds)
-        blocks = dict.fromkeys(number // BLOCK for number, line in enumerate(lines) if _may_hold(line, words))
+        blocks = dict.fromkeys(_blocks(journal, listed.places, words))
         hits = list(islice(_hits(journal, listed, blocks, wanted), MOST_PLACES + 1))
         if hits:
             more = len(hits) > MOST_PLACES
@@ -66,6 +66,16 @@ def _hits(journal: WatchedJournal, listed: ListedRun, blocks: Iterable[int], wan
         for round_ in () if stored is None else stored.transcript.rounds:
             if (hit := _hit(round_, wanted)) is not None:
                 yield hit
+
+
+def _blocks(journal: WatchedJournal, places: RunPlaces, words: str) -> Iterator[int]:
+    """Yield the blocks of rounds that may hold words, in order, some of them several times."""
+    count = len(places.rounds)
+    ends = [places.transcript] if count and places.transcript != NOWHERE else []
+    for number, line in enumerate(journal.places.read([*places.rounds, *ends])):
+        # Steps at the end of the conversation belong to its last round.
+        if (number < count or b'"late_steps"' in line) and _may_hold(line, words):
+            yield min(number, count - 1) // BLOCK
 
 
 def _may_hold(line: bytes, words: str) -> bool:

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("a2a", reason="the package a2a-sdk is not installed")
 
 from tests.environments import python_of
+from tests.ports import free_port
 from tests.viva.conftest import Desk
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
@@ -122,8 +123,7 @@ async def test_fifty_conversations_at_once_do_not_mix(url: str) -> None:
 
 
 def test_the_example_passes_a_bundled_case(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen([python_of("a2a"), EXAMPLE, str(port)], stdout=subprocess.DEVNULL)
     try:
         for _ in range(300):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import gzip
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +21,10 @@ pytest.importorskip("a2a", reason="the package a2a-sdk is not installed")
 
 from tests.adapters.connectors.http.plays import Play, playing
 from tests.conftest import QUICK
+from tests.ports import free_port
+from viva.adapters.connectors.a2a import client as a2a_client
 from viva.adapters.connectors.a2a.client import A2aHttp
+from viva.adapters.connectors.a2a.parts import Artifacts
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError, SetupError
@@ -62,8 +69,8 @@ def task(state: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def talking(spec: str) -> AsyncIterator[AgentSession]:
-    session = await open_session(load_agent(spec).factory, AgentArguments("task"), 10)
+async def talking(spec: str, workspace: Path | None = None) -> AsyncIterator[AgentSession]:
+    session = await open_session(load_agent(spec).factory, AgentArguments("task", workspace=workspace), 10)
     try:
         yield session
     finally:
@@ -82,13 +89,15 @@ def own_port(play: Play, url: str) -> Play:
 
 
 @asynccontextmanager
-async def served(*plays: Play, keys: Mapping[str, Any] | None = None, folder: Path | None = None) -> AsyncIterator[Any]:
+async def served(
+    *plays: Play, keys: Mapping[str, Any] | None = None, folder: Path | None = None, workspace: Path | None = None
+) -> AsyncIterator[Any]:
     """A server with these plays, the first of which is the card; and a session with it."""
     changed = list(plays)
     with playing(*[Later(changed, index) for index in range(len(plays))]) as server:  # type: ignore[arg-type]
         changed[0] = own_port(plays[0], server.url)
         spec = f"a2a:{server.url}" if folder is None else written(folder, server.url, keys or {})
-        async with talking(spec) as session:
+        async with talking(spec, workspace) as session:
             yield server, session
 
 
@@ -112,6 +121,19 @@ async def test_the_key_is_sent_with_the_card_and_the_message_and_comes_out_nowhe
     assert SECRET not in reply.text
     assert [each.headers["authorization"] for each in server.asked] == [f"Bearer {SECRET}"] * 2
     assert [each.headers["x-also"] for each in server.asked] == [f"key {SECRET}"] * 2
+
+
+async def test_a_key_in_the_address_comes_out_in_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYER_TOKEN", SECRET)
+    with playing(Play(f"who is {SECRET}?", status=500)) as server:
+        async with talking(written(tmp_path, f"{server.url}/${{PLAYER_TOKEN}}", {})) as session:
+            with pytest.raises(AgentError, match=r"at http.*\[PLAYER_TOKEN\] failed") as wrong:
+                await session.reply("Hello.", 10)
+    assert SECRET not in str(wrong.value)
+    loaded = load_agent(written(tmp_path, f"http://127.0.0.1:{free_port()}/?token=${{PLAYER_TOKEN}}", {}))
+    assert loaded.look is not None
+    with pytest.raises(SetupError, match=r"token=\[PLAYER_TOKEN\] cannot be reached: nothing listens"):
+        await loaded.look()
 
 
 async def test_a_card_that_leads_to_another_host_gets_neither_message_nor_key(
@@ -176,6 +198,184 @@ async def test_an_answer_that_is_wrong_is_the_agents_failure_in_words(play: Play
             await session.reply("Hello.", 10)
 
 
+MANY = f'{{"jsonrpc": "2.0", "id": "1", "result": [{"{}," * 200_000}{{}}]}}'
+DEEP = f'{{"jsonrpc": "2.0", "id": "1", "result": {"[" * 5_000}{"]" * 5_000}}}'
+STREAM = "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("play", "told"),
+    [
+        (
+            Play(gzip.compress(MANY.encode()), headers={"Content-Encoding": "gzip"}),
+            "more than 100,000 values: .*jsonrpc",
+        ),
+        (Play(DEEP), "nested more than 100 levels deep: .*jsonrpc"),
+        (Play(MANY.encode("utf-16-le")), "it is not JSON in UTF-8"),
+        (Play(f"data: {MANY}\n\n", content_type=STREAM), "more than 100,000 values: .*jsonrpc"),
+        (Play(f"data: {DEEP}\n\n", content_type=STREAM), "nested more than 100 levels deep"),
+        (Play(f"data: [\ndata: {'1,' * 99_990}\ndata: {'1,' * 99}1]\n\n", content_type=STREAM), "100,000 values"),
+        (Play(MANY, status=500), "500"),
+        (Play(f"data: {MANY}\n\n", status=500, content_type=STREAM), "500"),
+    ],
+    ids=["gzip", "deep", "utf-16", "event", "deep-event", "event-in-parts", "error", "stream-of-an-error"],
+)
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_an_answer_with_too_many_values_is_refused_before_it_is_parsed(
+    play: Play, told: str, streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = json.loads
+
+    def loaded(text: str | bytes, **options: Any) -> Any:
+        assert len(text) < 100_000, "it was parsed"
+        return loads(text, **options)
+
+    async with served(card(streaming=streaming), play) as (_, session):
+        monkeypatch.setattr(json, "loads", loaded)
+        with pytest.raises(AgentError, match=told):
+            await session.reply("Hello.", 20)
+
+
+async def test_a_whole_answer_is_checked_whole_although_it_says_that_it_is_a_stream() -> None:
+    async with served(card(), Play(MANY, content_type=STREAM)) as (_, session):
+        with pytest.raises(AgentError, match="more than 100,000 values"):
+            await session.reply("Hello.", 20)
+
+
+@pytest.mark.parametrize("play", [Play(MANY), Play(DEEP)])
+async def test_a_card_with_too_many_values_is_refused(play: Play) -> None:
+    with playing(play) as server:
+        async with talking(f"a2a:{server.url}") as session:
+            with pytest.raises(AgentError, match=r"more than 100,000 values|nested more than 100 levels"):
+                await session.reply("Hello.", 20)
+
+
+async def test_a_long_text_with_many_commas_is_a_reply() -> None:
+    text = "a, [b], {c}, " * 40_000
+    async with served(card(), message(text)) as (_, session):
+        assert (await session.reply("Hello.", 20)).text == text
+
+
+def appended(number: int, state: str = "TASK_STATE_COMPLETED") -> str:
+    """A stream with this many pieces of one artifact."""
+    part = {"taskId": "t1", "contextId": "c1", "append": True}
+    piece = {**part, "artifact": {"artifactId": "a1", "parts": [{"text": "x"}]}}
+    data = [{"task": task("TASK_STATE_WORKING")}, *[{"artifactUpdate": piece}] * number]
+    data.append({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}})
+    return "".join(f"data: {json.dumps(result(each))}\n\n" for each in data)
+
+
+async def test_a_stream_of_too_many_events_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(a2a_client, "MOST_EVENTS", 1_000)
+    async with served(card(streaming=True), Play(appended(998), content_type=STREAM)) as (_, session):
+        assert (await session.reply("Hello.", 20)).text == "x" * 998
+    async with served(card(streaming=True), Play(appended(999), content_type=STREAM)) as (_, session):
+        with pytest.raises(AgentError, match="the stream has more than 1,000 events"):
+            await session.reply("Hello.", 20)
+
+
+async def test_others_have_their_turn_while_the_events_of_a_stream_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_the_loop: list[bool] = []
+    check = a2a_client.check_limits
+
+    def noted(body: bytes) -> None:
+        on_the_loop.append(threading.current_thread() is threading.main_thread())
+        check(body)
+
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with A2aHttp(transport=stream_of(appended(2_000))) as client:
+        monkeypatch.setattr(a2a_client, "check_limits", noted)
+        response = await client.send(client.build_request("GET", "http://agent.example"), stream=True)
+        beside = asyncio.create_task(other())
+        assert len([line async for line in response.aiter_lines() if line]) == 2_002
+        beside.cancel()
+    assert turns > 2_000
+    assert len(on_the_loop) == 2_002
+    assert not any(on_the_loop)
+
+
+def stream_of(text: str) -> httpx.MockTransport:
+    """A server that sends this event stream."""
+
+    async def sent() -> AsyncIterator[bytes]:
+        yield text.encode()
+
+    kind = {"Content-Type": f"{STREAM}; charset=utf-8"}
+    return httpx.MockTransport(lambda request: httpx.Response(200, headers=kind, content=sent()))
+
+
+def test_the_pieces_of_a_text_are_joined_in_one_pass() -> None:
+    copies = 0
+
+    class Piece:
+        def __init__(self) -> None:
+            self.text = "xy"
+
+        def WhichOneof(self, _: str) -> str:  # noqa: N802
+            return "text"
+
+        def CopyFrom(self, other: Piece) -> None:  # noqa: N802
+            nonlocal copies
+            copies += 1
+            self.text = other.text
+
+    class Artifact:
+        artifact_id = "a1"
+        parts = [Piece() for _ in range(5_000)]  # noqa: RUF012
+
+    artifacts = Artifacts()
+    artifacts.add(Artifact(), append=True)
+    ((joined,),) = artifacts.take()
+    assert joined.text == "xy" * 5_000
+    assert copies == 1
+    assert artifacts.take() == []
+
+
+def with_doc(state: str, *parts: Mapping[str, str]) -> Play:
+    return Play(result({"task": {**task(state), "artifacts": [{"artifactId": "doc", "parts": list(parts)}]}}))
+
+
+A, B, C = {"text": "Draft A."}, {"text": "More of it."}, {"text": "Draft C."}
+V1, V2 = ({"raw": base64.b64encode(text).decode(), "filename": "a.txt"} for text in (b"version 1", b"version 2"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([A], [C], "Draft C."),
+        ([A, B], [C], "Draft C."),
+        ([A, B], [A], "Draft A."),
+        ([A, V1], [A, V2], "Draft A.\n[file a.txt]"),
+        ([A], [A, B], "More of it."),
+    ],
+    ids=["replaced", "by fewer parts", "by its beginning", "file", "continued"],
+)
+async def test_an_artifact_that_is_replaced_in_a_continued_task_is_in_the_next_reply(
+    before: list[dict[str, str]], after: list[dict[str, str]], told: str, tmp_path: Path
+) -> None:
+    plays = with_doc("TASK_STATE_INPUT_REQUIRED", *before), with_doc("TASK_STATE_COMPLETED", *after)
+    async with served(card(), *plays, workspace=tmp_path) as (_, session):
+        await session.reply("Write.", 10)
+        assert (await session.reply("Again.", 10)).text == told
+    assert {file.read_bytes() for file in tmp_path.iterdir()} == ({b"version 2"} if V2 in after else set())
+
+
+@pytest.mark.parametrize("same", [[A, B], [{"text": "Draft A.More of it."}]], ids=["as it was", "joined"])
+async def test_an_artifact_that_is_told_again_is_in_no_second_reply(same: list[dict[str, str]]) -> None:
+    plays = with_doc("TASK_STATE_INPUT_REQUIRED", A, B), with_doc("TASK_STATE_COMPLETED", *same)
+    async with served(card(), *plays) as (_, session):
+        assert (await session.reply("Write.", 10)).text == "Draft A.More of it."
+        with pytest.raises(AgentError, match="the agent's reply is empty"):
+            await session.reply("Again.", 10)
+
+
 async def test_a_message_that_was_not_taken_is_sent_again() -> None:
     async with served(card(), Play(status=503), Play(status=429), message("Hello.")) as (server, session):
         reply = await session.reply("Hello.", 10)
@@ -216,13 +416,7 @@ def test_an_address_that_is_none_is_told(spec: str, told: str) -> None:
 
 async def test_lines_of_a_stream_end_only_where_events_say() -> None:
     text = "data: a\x85b\u2028c\x0cd\r\n\r\ndata: e\rdata: f\n\nrest"
-
-    async def sent() -> AsyncIterator[bytes]:
-        yield text.encode()
-
-    kind = {"Content-Type": "text/event-stream; charset=utf-8"}
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=kind, content=sent()))
-    async with A2aHttp(transport=transport) as client:
+    async with A2aHttp(transport=stream_of(text)) as client:
         response = await client.send(client.build_request("GET", "http://agent.example"), stream=True)
         lines = [line async for line in response.aiter_lines()]
     assert lines == ["data: a\x85b\u2028c\x0cd", "", "data: e", "data: f", "", "rest"]

@@ -2,8 +2,8 @@
 
 A message is a JSON list of actions, each a list of a name and its values; any other message is repeated. Options choose
 how it begins: `--version N`, `--needs-login`, `--offers NAME…` (fork, load, list), `--usage-text`, `--stray`,
-`--silent`, `--deaf`, `--pid FILE`, `--sessions FOLDER` (where sessions are kept), `--forks-in FOLDER` (whatever it is
-asked).
+`--silent`, `--deaf`, `--early` (it requests something before it has a session), `--pid FILE`, `--sessions FOLDER`
+(where sessions are kept), `--forks-in FOLDER` (whatever it is asked).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ asked = 0
 said: dict[str, list[str]] = {}
 folders: dict[str, str] = {}
 waiting: list[dict[str, Any]] = []
-later: list[tuple[str, str, dict[str, Any]]] = []
-"""What to request once the message is answered."""
+later: list[tuple[Any, ...]] = []
+"""What to request once the message is answered: session, method, parameters, and a file to make at its answer."""
 
 
 def write(message: Any) -> None:
@@ -50,7 +50,7 @@ def read() -> dict[str, Any]:
     return json.loads(line)
 
 
-def ask(session: str, method: str, params: dict[str, Any]) -> Any:
+def ask(session: str | None, method: str, params: dict[str, Any]) -> Any:
     """Request something of the client, and return its result or its error."""
     global asked
     asked += 1
@@ -91,7 +91,7 @@ def act(session: str, message: str) -> dict[str, Any]:
         elif name == "say what was said":
             say(session, said[session])
         elif name == "after":
-            later.append((session, values[0], values[1]))
+            later.append((session, *values))
         elif name == "answer":
             answer = values[0]
         elif name == "print":
@@ -133,6 +133,15 @@ def act(session: str, message: str) -> dict[str, Any]:
             time.sleep(pause[0] if pause else 0)
             found = [read() for _ in range(count)]
             results.append([len(each["result"]["content"]) for each in found])
+        elif name == "ask all":  # the same, with all of each answer
+            method, params, count = values
+            for each in range(count):
+                write({"id": f"o{each}", "method": method, "params": {"sessionId": session, **params}})
+            found = [read() for _ in range(count)]
+            results += [each.get("result", each.get("error")) for each in found]
+        elif name == "request":  # without a look at the answers
+            for each in range(values[2]):
+                write({"id": f"n{each}", "method": values[0], "params": {"sessionId": session, **values[1]}})
         elif name == "endless text":
             while True:
                 say(session, "y" * 65536)
@@ -204,6 +213,10 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "authenticate":
         options.remove("--needs-login")
         return {}
+    if "--early" in options and method in ("session/new", "session/load"):
+        request = {"path": str(Path("early.txt").absolute()), "content": "early"}
+        with open("early.jsonl", "a") as file:
+            file.write(json.dumps(ask(None, "fs/write_text_file", request)) + "\n")
     if method == "session/new":
         Path("new_session.json").write_text(json.dumps(params))
         return {"sessionId": new_session([])}
@@ -261,7 +274,10 @@ def main() -> None:
             continue
         write({"id": message["id"], "result": answer(message["method"], message.get("params") or {})})
         while later:
-            ask(*later.pop())
+            *request, answered = (*later.pop(), None)[:4]
+            ask(*request)
+            if answered is not None:
+                Path(answered).touch()
 
 
 main()

@@ -16,10 +16,12 @@ from tests.adapters.connectors.acp import scripted_sessions
 from tests.adapters.connectors.acp.scripted_sessions import AGENT, do, session
 from tests.adapters.connectors.child.child_connectors import AT_ONCE, is_alive, until
 from tests.viva.conftest import Desk
-from viva.adapters.connectors.acp import connection, messages, turn
+from viva.adapters.connectors.acp import client, connection, messages, turn
 from viva.adapters.connectors.acp.agent import AcpFactory
 from viva.adapters.connectors.acp.keys import AcpKeys, AcpSetting
+from viva.adapters.connectors.acp.session import AcpSession
 from viva.adapters.connectors.command.command_line import CommandLine
+from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, open_session
 from viva.errors import AgentError, AgentTimeout
 
@@ -190,6 +192,40 @@ async def test_a_session_that_never_begins_is_cut_off(workspace: Path, tmp_path:
     with pytest.raises(AgentTimeout, match="did not begin a session within"):
         await open_session(factory, AgentArguments("the task", None, None, workspace), 1.5)
     assert await until(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
+
+
+@pytest.mark.parametrize("what", [connection.AgentConnection, client.SessionClient])
+async def test_its_temporary_folder_is_removed_also_if_its_end_fails(
+    what: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = what.close
+
+    async def failing(self: Any) -> None:
+        await close(self)
+        raise OSError("the end failed")
+
+    loaded = load_agent(scripted_sessions.spec())
+    monkeypatch.setattr(what, "close", failing)
+    opened = await open_session(loaded.factory, AgentArguments("the task"), scripted_sessions.PATIENCE)
+    folder = Path(opened.agent.workspace)
+    assert folder.is_dir()
+    assert "the end failed" in (await opened.close() or "")
+    assert not folder.exists()
+
+
+async def test_an_agent_ends_also_if_it_cannot_be_asked_to_cancel_its_turn(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(self: AcpSession) -> None:
+        raise RuntimeError("the request failed")
+
+    monkeypatch.setattr(AcpSession, "cancel", failing)
+    pids = tmp_path / "pids"
+    async with session(workspace, "--pid", str(pids)) as opened:
+        with pytest.raises(AgentTimeout):
+            await do(opened, ["sleep", 600], seconds=0.5)
+        assert await opened.close() is None
+    assert not any(is_alive(int(pid)) for pid in pids.read_text().split())
 
 
 async def test_sessions_at_once_do_not_mix(tmp_path: Path) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import json
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,17 @@ import pytest
 
 from tests.adapters.connectors.acp.scripted_sessions import do, seen, session
 from tests.adapters.connectors.child.child_connectors import is_alive, until
+from tests.warm.interpreters import fresh_interpreters
+from viva.adapters.agent_state import load_state, save_state
 from viva.adapters.connectors import workspace_files
-from viva.adapters.connectors.acp import messages
+from viva.adapters.connectors.acp import connection, messages
+from viva.adapters.connectors.acp.variables import recorded_variables
+from viva.adapters.connectors.child import supervised
+from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.workspace_files import FileRefused, read_text, write_text
 from viva.errors import AgentError, SetupError
+from viva.judge.steps import parts_of, step_text
+from viva.records.trajectory import surroundings, tool_calls
 
 READ, WRITE, PERMISSION = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
 OPTIONS = [
@@ -144,8 +155,77 @@ async def test_a_command_runs_in_the_workspace_and_is_recorded(workspace: Path) 
     assert "no terminal" in found[4]["message"]
     (step,) = steps
     assert (step.tool, step.recorded_by) == ("terminal/create", "environment")
+    asked = {"command": "sh -c 'pwd; echo $NAME; echo bad >&2; exit 3'"}
+    assert step.tool_input == asked, "a check of the arguments is about the command alone"
+    assert dict(surroundings(step)) == {"cwd": str(workspace / "sub"), "env": {"NAME": "here"}}
+    shown = step_text(parts_of(step)).splitlines()
+    assert shown[2:4] == [f"cwd: {workspace}/sub", 'env: {"NAME": "here"}'], "they decide what is run, too"
     assert step.result == f"{workspace}/sub\nhere\nbad\n"
     assert step.attributes["exitCode"] == 3
+
+
+async def test_a_command_has_its_secrets_and_the_record_only_their_names(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_PASSWORD", "open sesame")
+    given = {"DB_PASSWORD": "hunter2", "npm_auth_token": "npm_x", "NO_TOKEN": "", "URL": "x?p=open sesame"}
+    variables = [{"name": name, "value": value} for name, value in given.items()]
+    command = {"command": "sh", "args": ["-c", "printenv DB_PASSWORD npm_auth_token URL > given"], "env": variables}
+    refused = {"command": "no-such-program-anywhere", "args": ["x"], "env": variables}
+    async with session(workspace) as opened:
+        wait = ["ask", "terminal/wait_for_exit", {"terminalId": "terminal1"}]
+        await results(opened, ["ask", "terminal/create", command], wait, ["ask", "terminal/create", refused])
+        steps = await seen(opened)
+    assert (workspace / "given").read_text().split("\n")[:3] == ["hunter2", "npm_x", "x?p=open sesame"]
+    hidden = {"DB_PASSWORD": "[DB_PASSWORD]", "npm_auth_token": "[npm_auth_token]", "URL": "x?p=[MAIL_PASSWORD]"}
+    assert [step.attributes["env"] for step in steps] == [{**given, **hidden}] * 2
+
+
+async def test_a_command_may_have_a_whole_environment_and_the_record_says_what_it_leaves_out(workspace: Path) -> None:
+    given = {f"NAME{number}": f"{number} " * number for number in range(300)}
+    variables = [{"name": name, "value": value} for name, value in given.items()]
+    script = "from os import environ as e; print(sum(len(e[f'NAME{n}']) for n in range(300)))"
+    asked = {"command": sys.executable, "args": ["-c", script], "env": variables}
+    async with session(workspace) as opened:
+        with fresh_interpreters():  # the system limits what a process is started with
+            wait = ["ask", "terminal/wait_for_exit", {"terminalId": "terminal1"}]
+            await results(opened, ["ask", "terminal/create", asked], wait)
+        (step,) = await seen(opened)
+    assert step.result == f"{sum(map(len, given.values()))}\n"
+    assert sum(map(len, given.values())) > 128 * 1024, "more than the system passes on in one argument"
+    env, cut = step.attributes["env"], step.attributes["env_cut"]
+    assert list(env) == list(given)
+    assert sum(len(name) + len(value) for name, value in env.items()) <= 32_768
+    assert env["NAME9"] == given["NAME9"]
+    digest = hashlib.sha256(given["NAME299"].encode()).hexdigest()
+    assert env["NAME299"] == f"[1,196 characters, SHA-256 {digest}]"
+    assert cut == f"{sum(env[name] != given[name] for name in given)} values as digests, 0 further variables left out"
+    assert f"env_cut: {cut}" in step_text(parts_of(step))
+
+
+async def test_many_variables_that_are_given_again_are_recorded_once(workspace: Path) -> None:
+    many = [{"name": f"NAME{number}", "value": "x" * 100} for number in range(20)]
+    few = [{"name": "NAME", "value": "x"}]
+    given = (many, many, few, few, [*many, *few])
+    async with session(workspace) as opened:
+        for number, variables in enumerate(given, 1):
+            ask = ["ask", "terminal/create", {"command": "sh", "args": ["-c", "echo $NAME0"], "env": variables}]
+            await results(opened, ask, ["ask", "terminal/wait_for_exit", {"terminalId": f"terminal{number}"}])
+        steps = await seen(opened)
+    recorded = [step.attributes["env"] for step in steps]
+    assert recorded[1] == f"the same as in step {steps[0].id}, sh -c 'echo $NAME0'"
+    whole = [{each["name"]: each["value"] for each in variables} for variables in given]
+    assert [*recorded[:1], *recorded[2:]] == [*whole[:1], *whole[2:]]
+
+
+def test_names_of_variables_that_have_no_room_are_counted_and_values_are_not_mixed() -> None:
+    given = {f"NAME{'x' * 1000}{number}": "1" for number in range(50)}
+    found = recorded_variables(given)
+    assert set(found["env"].items()) < set(given.items())
+    assert found["env_cut"] == f"0 values as digests, {50 - len(found['env'])} further variables left out"
+    odd = {"A": "\n", "B": "", "C": "\n\nx\n", "D": "https://me:word", "E": "y@z", "F": "https://me:word@host\n"}
+    assert recorded_variables(odd) == {"env": {**odd, "F": "https://[password]@host\n"}}
+    assert recorded_variables({}) == {}
 
 
 async def test_output_beyond_the_limit_loses_its_beginning(workspace: Path) -> None:
@@ -155,8 +235,15 @@ async def test_output_beyond_the_limit_loses_its_beginning(workspace: Path) -> N
             ["ask", "terminal/create", {"command": "echo 0123456789", "outputByteLimit": 5}],
             ["ask", "terminal/wait_for_exit", {"terminalId": "terminal1"}],
             ["ask", "terminal/output", {"terminalId": "terminal1"}],
+            ["ask", "terminal/create", {"command": "echo 0123456789", "outputByteLimit": 0}],
+            ["ask", "terminal/wait_for_exit", {"terminalId": "terminal2"}],
+            ["ask", "terminal/output", {"terminalId": "terminal2"}],
         )
+        steps = await seen(opened)
     assert (found[2]["output"], found[2]["truncated"]) == ("6789\n", True)
+    assert (found[5]["output"], found[5]["truncated"]) == ("", True)
+    assert [step.result for step in steps] == ["0123456789\n"] * 2, "the agent's limit is none of the record's"
+    assert not any(step.attributes["truncated"] for step in steps)
 
 
 async def test_a_command_can_be_killed_and_read_afterwards(workspace: Path) -> None:
@@ -172,6 +259,22 @@ async def test_a_command_can_be_killed_and_read_afterwards(workspace: Path) -> N
     assert found[1]["exitStatus"] is None
     assert found[3]["output"] == "first\n"
     assert found[3]["exitStatus"]["signal"] == "SIGKILL"
+
+
+@pytest.mark.parametrize(("number", "name"), [(40, "signal 40"), (9, "SIGKILL"), (64, "SIGRTMAX")])
+async def test_a_command_that_ends_by_any_signal_is_recorded(workspace: Path, number: int, name: str) -> None:
+    (workspace / "data.csv").write_text("1,2\n")
+    async with session(workspace) as opened:
+        found = await results(
+            opened,
+            ["ask", "terminal/create", {"command": "sh", "args": ["-c", f"rm data.csv; kill -{number} $$"]}],
+            ["ask", "terminal/wait_for_exit", {"terminalId": "terminal1"}],
+            ["ask", "terminal/output", {"terminalId": "terminal1"}],
+        )
+        (step,) = await seen(opened)
+    assert found[1] == found[2]["exitStatus"] == {"exitCode": None, "signal": name}
+    assert "rm data.csv" in step.tool_input["command"]
+    assert step.attributes["signal"] == name
 
 
 async def test_no_command_outlives_the_run(workspace: Path) -> None:
@@ -193,6 +296,8 @@ async def test_no_command_outlives_the_run(workspace: Path) -> None:
         ({"command": "pwd", "cwd": "$W/linked"}, "link"),
         ({"command": ""}, "not text"),
         ({"command": "env", "env": [{"name": "A=B", "value": "1"}]}, "names and values"),
+        ({"command": "env", "env": [{"name": f"A{n}", "value": "1" * 100_000} for n in range(80)]}, "too long"),
+        ({"command": "env", "env": [{"name": "A", "value": "1" * 200_000}]}, "too long"),
         ({"command": "env", "outputByteLimit": -1}, "not a count"),
     ],
 )
@@ -200,7 +305,9 @@ async def test_a_command_that_cannot_be_run_is_refused(workspace: Path, request_
     (workspace / "linked").symlink_to("/")
     asked = json.loads(json.dumps(request_).replace("$W", str(workspace)))
     async with session(workspace) as opened:
-        (found,) = await results(opened, ["ask", "terminal/create", asked])
+        with fresh_interpreters():  # the system limits what a process is started with
+            (found,) = await results(opened, ["ask", "terminal/create", asked])
+    assert found["code"] == -32602
     assert words in json.dumps(found)
 
 
@@ -208,6 +315,202 @@ async def test_terminals_are_limited(workspace: Path) -> None:
     async with session(workspace) as opened:
         found = await results(opened, *[["ask", "terminal/create", {"command": "sleep 600"}]] * 17)
     assert "16 terminals are open" in found[16]["message"]
+
+
+async def test_terminals_are_limited_also_if_they_are_asked_for_at_once(workspace: Path) -> None:
+    async with session(workspace) as opened:
+        found = await results(opened, ["ask all", "terminal/create", {"command": "sleep 600"}, 40])
+    assert sum("terminalId" in each for each in found) == 16
+    assert sum("16 terminals are open" in each.get("message", "") for each in found) == 24
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+async def test_no_terminal_that_is_asked_for_at_the_end_outlives_the_run(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervised, "KILL_SECONDS", 0.5)
+    async with session(workspace) as opened:
+        # It takes a while to end the first one, in which others begin.
+        await results(opened, ["ask", "terminal/create", {"command": "sh", "args": ["-c", STOPS_SUPERVISOR]}])
+        (workspace / "go").touch()
+        assert await until((workspace / "pid").exists)
+        await do(opened, ["request", "terminal/create", {"command": "sleep", "args": ["612.25"]}, 15], ["say", "x"])
+        assert await opened.close() is None
+    assert not with_argument("612.25")
+
+
+@pytest.mark.parametrize("end", ["ended by itself", "killed"])
+async def test_a_command_that_runs_for_several_turns_is_one_call_and_all_of_its_output_is_recorded(
+    workspace: Path, end: str
+) -> None:
+    wait = "until [ -e {} ]; do sleep 0.02; done"
+    script = f"echo first; {wait.format('go')}; echo second; touch said; {wait.format('end')}"
+    async with session(workspace) as opened:
+        await results(opened, ["ask", "terminal/create", {"command": "sh", "args": ["-c", script]}])
+        (call,) = await seen(opened)
+        await do(opened, ["say", "It runs."])
+        (workspace / "go").touch()
+        assert await until((workspace / "said").exists)
+        await do(opened, ["say", "It runs."])
+        between = await seen(opened)
+        if end == "killed":
+            await results(opened, ["ask", "terminal/kill", {"terminalId": "terminal1"}])
+        else:
+            (workspace / "end").touch()
+            await results(opened, ["ask", "terminal/wait_for_exit", {"terminalId": "terminal1"}])
+        last = await seen(opened)
+    assert (call.tool, call.attributes["running"]) == ("terminal/create", True)
+    further = (*between, *last)
+    assert 1 <= len(further) <= 3, "a turn in which it wrote nothing has no step of it"
+    assert "".join(step.result or "" for step in (call, *further)) == "first\nsecond\n"
+    assert tool_calls((call, *further)) == (call,)
+    assert {(step.tool, step.tool_input, step.parent_id) for step in further} == {(None, None, call.id)}
+    assert "sh -c 'echo first" in (further[0].observation or "")
+    ended = further[-1].attributes
+    assert (ended["signal"], ended["exitCode"]) == (("SIGKILL", None) if end == "killed" else (None, 0))
+
+
+async def test_a_command_that_began_after_the_last_answer_and_still_runs_is_recorded_once(workspace: Path) -> None:
+    async with session(workspace) as opened:
+        await results(opened, ["ask", "terminal/create", {"command": "sleep 600"}])
+        assert [step.tool_input for step in await seen(opened)] == [{"command": "'sleep 600'"}]
+        late = {"command": "sh", "args": ["-c", "touch begun; sleep 600"]}
+        await do(opened, ["say", "Done."], ["after", "terminal/create", late, str(workspace / "answered")])
+        await seen(opened)
+        assert await until((workspace / "answered").exists)
+        await opened.close()
+        (step,) = opened.environment.take_now()
+    assert (step.tool, step.attributes["running"]) == ("terminal/create", True)
+    assert step.tool_input == {"command": "sh -c 'touch begun; sleep 600'"}
+
+
+async def test_a_command_that_was_being_started_at_the_end_is_recorded_as_one_that_may_have_begun(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Program._begin
+
+    async def slow(self: Program, start: Any) -> None:
+        await begin(self, start)
+        await asyncio.sleep(3600)  # it runs, and Viva has not noticed it yet
+
+    async with session(workspace) as opened:
+        monkeypatch.setattr(Program, "_begin", slow)
+        late = {"command": "sh", "args": ["-c", "touch begun; sleep 600"]}
+        await do(opened, ["say", "Done."], ["after", "terminal/create", late])
+        await seen(opened)
+        assert await until((workspace / "begun").exists)
+        await opened.close()
+        (step,) = opened.environment.take_now()
+    assert step.tool == "terminal/create"
+    assert step.tool_input == {"command": "sh -c 'touch begun; sleep 600'"}
+    assert "may have been carried out" in str(step.error)
+
+
+async def test_nothing_is_served_after_the_end(workspace: Path) -> None:
+    async with session(workspace) as opened:
+        opened.environment.end()
+        (found,) = await results(opened, ["ask", "terminal/create", {"command": "touch begun"}])
+        assert not await seen(opened)
+    assert "the run is over" in json.dumps(found)
+    assert not (workspace / "begun").exists()
+
+
+def with_argument(word: str) -> list[str]:
+    """The ids of processes with an argument."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word.encode() in file.read_bytes().split(b"\0"):
+                found.append(file.parent.name)
+    return found
+
+
+STOPS_SUPERVISOR = "until [ -e go ]; do sleep 0.05; done; kill -STOP $PPID; echo $$ > pid; sleep 600"
+"""Stops its supervisor once there is a file `go`: one that is stopped while it starts a command starts none."""
+OUTPUT_HELD_OPEN = """
+env -i setsid sleep 600 &
+echo $! > daemon
+kill -9 $PPID
+"""
+"""Leaves a process that cannot be found any more and holds the output open, and kills its supervisor."""
+
+
+@pytest.fixture
+def daemon(workspace: Path) -> Iterator[Path]:
+    file = workspace / "daemon"
+    yield file
+    # A test that failed early has left no daemon, or not its number yet: its own failure is the one to be shown.
+    pid = file.read_text().strip() if file.exists() else ""
+    if pid:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a daemon in its own session escapes")
+async def test_a_command_whose_output_stays_open_keeps_no_agent_alive(
+    workspace: Path, daemon: Path, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    async with session(workspace, "--pid", str(pids)) as opened:
+        await results(opened, ["ask", "terminal/create", {"command": "sh", "args": ["-c", OUTPUT_HELD_OPEN]}])
+        await do(opened, ["stderr", "I am still here."], ["say", "x"])
+        assert await until(lambda: daemon.exists() and daemon.read_text().strip())
+        assert await opened.close() is None
+        assert not any(is_alive(int(pid)) for pid in pids.read_text().split())
+        assert opened.printed["stderr"] == "I am still here."
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a daemon in its own session escapes")
+@pytest.mark.parametrize("end", ["terminal/kill", "terminal/release"])
+async def test_a_command_whose_output_stays_open_can_be_ended(workspace: Path, daemon: Path, end: str) -> None:
+    command = {"command": "sh", "args": ["-c", f"echo first; {OUTPUT_HELD_OPEN}"]}
+    async with session(workspace) as opened:
+        await results(opened, ["ask", "terminal/create", command])
+        assert await until(lambda: daemon.exists() and daemon.read_text().strip())
+        found = await results(
+            opened,
+            ["ask", end, {"terminalId": "terminal1"}],
+            ["ask", "terminal/output", {"terminalId": "terminal1"}],
+        )
+    assert found[0] == {}
+    if end == "terminal/kill":
+        assert found[1]["output"] == "first\n"
+    else:
+        assert "no terminal" in found[1]["message"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a daemon in its own session escapes")
+async def test_a_command_that_stops_its_supervisor_keeps_no_agent_alive(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervised, "KILL_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "EXIT_SECONDS", 0.1)
+    pids = tmp_path / "pids"
+    async with session(workspace, "--pid", str(pids)) as opened:
+        await results(opened, ["ask", "terminal/create", {"command": "sh", "args": ["-c", STOPS_SUPERVISOR]}])
+        (workspace / "go").touch()
+        assert await until(lambda: (workspace / "pid").exists() and (workspace / "pid").read_text().strip())
+        assert await opened.close() is None
+    for pid in (*pids.read_text().split(), (workspace / "pid").read_text()):
+        assert not is_alive(int(pid))
+
+
+async def test_without_a_session_nothing_is_served(tmp_path: Path) -> None:
+    """Neither before there is one, nor while another is loaded."""
+    folders = [tmp_path / name for name in ("first", "second", "sessions")]
+    for folder in folders:
+        folder.mkdir()
+    options = ("--early", "--offers", "load", "--sessions", str(folders[2]))
+    async with session(folders[0], *options) as opened:
+        state = await save_state(opened)
+    assert state is not None
+    async with session(folders[1], *options) as opened:
+        assert await load_state(opened, json.loads(state))
+        assert await seen(opened) == ()
+    answers = (folders[1] / "early.jsonl").read_text().splitlines()
+    assert len(answers) == 2
+    assert all("no such session" in each for each in answers)
+    assert not (folders[1] / "early.txt").exists()
 
 
 @pytest.mark.parametrize(("permissions", "chosen"), [(None, "yes"), ("allow", "yes"), ("deny", "no")])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.adapters.connectors.child.child_connectors import noted
+from tests.adapters.connectors.child.child_connectors import PATIENCE, noted, until
 from tests.adapters.connectors.command.programs import agent_file, opened, write_program
 from tests.conftest import missing
+from viva.adapters.connectors.command import plain
+from viva.adapters.connectors.command.screen import readable
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.session import AgentSession
 from viva.errors import AgentError, AgentTimeout
@@ -165,17 +169,193 @@ async def test_a_prompt_inside_a_reply_does_not_end_it(tmp_path: Path, workspace
     assert await session.close() is None
 
 
+WAITS = """
+import os, sys, threading, time
+
+def wait_for(name):
+    while not os.path.exists(name):
+        time.sleep(0.01)
+
+def show(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+"""
+
+
 async def test_a_slow_program_is_waited_for_and_one_that_pauses_is_found_out(tmp_path: Path, workspace: Path) -> None:
     text = "import time\nwhile True:\n    input()\n    time.sleep(0.8)\n    print('one')\n"
     session = await opened_python(tmp_path, workspace, text, quiet_seconds=0.3)
     assert await texts(session, "go", "go") == ["one", "one"]
     await session.close()
-    text = "import time\nwhile True:\n    input()\n    print('one')\n    time.sleep(0.8)\n    print('two')\n"
-    session = await opened_python(tmp_path, workspace, text, quiet_seconds=0.3)
+    text = "while True:\n    input()\n    print('one')\n    wait_for('go')\n    print('two')\n    open('said', 'w')\n"
+    session = await opened_python(tmp_path, workspace, WAITS + text, quiet_seconds=0.3)
     assert await texts(session, "go") == ["one"]
-    await asyncio.sleep(1)
+    (workspace / "go").touch()
+    assert await until((workspace / "said").exists)
     with pytest.raises(AgentError, match=r"it went on writing after 0\.3 s of silence, .*: 'two'\. Set a longer"):
         await session.reply("go", 60)
+    await session.close()
+
+
+THINKS = (
+    WAITS
+    + """
+while True:
+    show('name> ')
+    open('ready', 'w').close()
+    line = sys.stdin.readline().strip()
+    print('Thinking...')
+    wait_for('go')
+    print('the answer to', line)
+    open('answered', 'w').close()
+"""
+)
+
+
+async def test_an_answer_after_a_pause_is_not_taken_for_the_reply_to_the_next_message(
+    tmp_path: Path, workspace: Path
+) -> None:
+    session = await opened_python(tmp_path, workspace, THINKS, quiet_seconds=0.3)
+    assert await until((workspace / "ready").exists)  # Python may take longer than that to start
+    assert await texts(session, "one") == ["Thinking..."]
+    assert session.agent.prompt == "name>"
+    (workspace / "go").touch()
+    assert await until((workspace / "answered").exists)
+    with pytest.raises(AgentError, match=r"it went on writing after 0\.3 s of silence, .*: 'the answer to one'\. Set"):
+        await session.reply("two", 60)
+    await session.close()
+
+
+async def test_nor_is_one_that_comes_when_the_next_message_was_typed(tmp_path: Path, workspace: Path) -> None:
+    session = await opened_python(tmp_path, workspace, THINKS, quiet_seconds=0.3)
+    assert await until((workspace / "ready").exists)
+    assert await texts(session, "one") == ["Thinking..."]
+    next_one = asyncio.ensure_future(session.reply("two", 60))
+    await asyncio.sleep(0.1)
+    (workspace / "go").touch()
+    with pytest.raises(AgentError, match=r"it went on writing after 0\.3 s of silence, .*the answer to one"):
+        await next_one
+    await session.close()
+
+
+async def test_a_prompt_that_comes_late_belongs_to_no_reply(tmp_path: Path, workspace: Path) -> None:
+    text = """
+show('name> ')
+open('ready', 'w').close()
+while True:
+    line = sys.stdin.readline().strip()
+    print('you said', line)
+    if line == 'one':
+        wait_for('go')
+    show('name> ')
+    open(f'{line} is done', 'w').close()
+"""
+    session = await opened_python(tmp_path, workspace, WAITS + text, quiet_seconds=0.3)
+    assert await until((workspace / "ready").exists)
+    assert await texts(session, "one") == ["you said one"]
+    (workspace / "go").touch()
+    assert await until((workspace / "one is done").exists)
+    assert await texts(session, "two", "three") == ["you said two", "you said three"]
+    assert await session.close() is None
+
+
+async def test_the_rest_of_a_reply_that_a_prompt_in_it_has_cut_is_not_the_next_one(
+    tmp_path: Path, workspace: Path
+) -> None:
+    text = """
+while True:
+    line = input('> ')
+    if line == 'one':
+        show('you said:\\n> ')
+        wait_for('go')
+        print(line)
+        open('quoted', 'w').close()
+    else:
+        print('you said', line)
+"""
+    session = await opened_python(tmp_path, workspace, WAITS + text, prompt="^> ")
+    assert await texts(session, "one") == ["you said:"]
+    (workspace / "go").touch()
+    assert await until((workspace / "quoted").exists)
+    assert await texts(session, "two", "three") == ["you said two", "you said three"]
+    assert await session.close() is None, "nothing failed to close"
+    assert session.notes == ("what the agent wrote between its prompt and another message is in no reply: 'one'",)
+
+
+@pytest.mark.parametrize("keys", [{}, {"prompt": "name> "}])
+async def test_what_a_program_writes_unasked_is_kept_apart_and_shifts_no_reply(
+    tmp_path: Path, workspace: Path, keys: dict[str, Any]
+) -> None:
+    text = """
+def tell():
+    wait_for('go')
+    show('\\nYou have mail.\\nname> ')
+    open('told', 'w').close()
+
+threading.Thread(target=tell, daemon=True).start()
+while True:
+    show('name> ')
+    open('ready', 'w').close()
+    print('you said', sys.stdin.readline().strip())
+"""
+    session = await opened_python(tmp_path, workspace, WAITS + text, **keys)
+    assert await until((workspace / "ready").exists)
+    assert await texts(session, "one") == ["you said one"]
+    (workspace / "go").touch()
+    assert await until((workspace / "told").exists)
+    assert await texts(session, "two", "three") == ["you said two", "you said three"]
+    assert await session.close() is None
+    assert "You have mail." in session.notes[0]
+    assert "You have mail." in session.printed["stdout"]
+
+
+async def test_all_that_a_program_writes_unasked_is_in_one_note(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+def tell(line):
+    wait_for('go ' + line)
+    show(f'News {line}.\\n> ')
+    open('told ' + line, 'w').close()
+
+while True:
+    line = input('> ')
+    print('you said', line)
+    threading.Thread(target=tell, args=(line,), daemon=True).start()
+"""
+    monkeypatch.setattr(plain, "MOST_UNASKED", 2)
+    session = await opened_python(tmp_path, workspace, WAITS + text, prompt="^> ")
+    for line in ("1", "2", "3"):
+        assert await texts(session, line) == [f"you said {line}"]
+        (workspace / f"go {line}").touch()
+        assert await until((workspace / f"told {line}").exists)
+    assert await texts(session, "last") == ["you said last"]
+    assert await session.close() is None
+    (note,) = session.notes
+    assert note.endswith("is in no reply: 'News 1.', 'News 2.', and 1 further text")
+
+
+async def test_while_viva_itself_stands_still_no_reply_is_over(tmp_path: Path, workspace: Path) -> None:
+    text = """
+while True:
+    input()
+    open('began', 'w').close()
+    print('one')
+    wait_for('go')
+    print('two')
+    open('ended', 'w').close()
+"""
+    session = await opened_python(tmp_path, workspace, WAITS + text, quiet_seconds=0.5)
+    reply = asyncio.ensure_future(session.reply("go", 60))
+    assert await until((workspace / "began").exists)
+    await asyncio.sleep(0.1)  # until the first line was read
+    (workspace / "go").touch()
+    end = time.monotonic() + PATIENCE
+    while not (workspace / "ended").exists() and time.monotonic() < end:
+        time.sleep(0.01)  # noqa: ASYNC251
+    time.sleep(0.6)  # noqa: ASYNC251
+    assert (await reply).text == "one\ntwo"
     await session.close()
 
 
@@ -236,6 +416,33 @@ async def test_endless_output_is_cut_off(tmp_path: Path, workspace: Path) -> Non
         await session.reply("hello", 60)
     assert await session.close() is None
     assert not noted(workspace)
+
+
+async def test_a_cursor_that_is_sent_far_away_on_each_line_makes_no_text_without_end(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_on: list[tuple[int, bool]] = []
+
+    def noted_readable(output: str) -> str:
+        read_on.append((len(output), threading.current_thread() is threading.main_thread()))
+        return readable(output)
+
+    monkeypatch.setattr(plain, "readable", noted_readable)
+    text = r"""
+import sys
+while True:
+    input("you> ")
+    sys.stdout.write("\x1b[99999Cx\n" * 20_000)
+    sys.stdout.flush()
+"""
+    session = await opened_python(tmp_path, workspace, text, prompt="you> ")
+    (reply,) = await texts(session, "go")
+    assert await session.close() is None
+    assert reply.count("x") == 20_000
+    assert len(reply) < 2_000_000
+    large = [on_the_loop for size, on_the_loop in read_on if size > plain.LARGE]
+    assert large
+    assert not any(large), "the reply was read on the event loop"
 
 
 async def test_a_program_that_reads_nothing_is_cut_off(tmp_path: Path, workspace: Path) -> None:

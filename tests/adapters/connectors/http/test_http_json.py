@@ -14,6 +14,7 @@ import yaml
 
 from tests.adapters.connectors.http.plays import Play, events, paths, playing
 from tests.conftest import QUICK
+from tests.ports import free_port
 from tests.viva.conftest import Desk
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
@@ -212,10 +213,17 @@ async def test_the_events_that_the_file_names_make_up_the_text(tmp_path: Path) -
             "It is.",
         ),
         ({"text": "t"}, '{"t": "It "}\n\n{"t": "is."}\n', "application/x-ndjson", "It is."),
+        (
+            {"text": "t"},
+            '{"t": "It\u2028 \u2029 \x85 "}\r\n{"t": "is."}\r\n',
+            "application/jsonl",
+            "It\u2028 \u2029 \x85 is.",
+        ),
+        ({"text": "t"}, '\x1e{"t": "It "}\n\x1e{"t": "is."}', "application/json-seq", "It is."),
         ({"text": "."}, events(("m", '"It "'), ("m", '"is."')), "text/event-stream", "It is."),
         ({"text": "t", "end": "[DONE]"}, events(("m", {"t": "It is."}), ("m", "[DONE]")), "text/plain", "It is."),
     ],
-    ids=["whole-texts", "lines", "plain-texts", "done"],
+    ids=["whole-texts", "lines", "lines-with-other-line-ends", "sequence", "plain-texts", "done"],
 )
 async def test_other_forms_of_streams_are_read(
     tmp_path: Path, keys: dict[str, Any], body: str, content_type: str, text: str
@@ -299,6 +307,23 @@ async def test_the_key_goes_to_the_server_alone_and_comes_out_nowhere(
     assert SECRET not in str(wrong.value)
     assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
     assert server.asked[0].headers["x-also"] == f"key {SECRET}"
+
+
+async def test_a_key_in_the_address_comes_out_in_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", SECRET)
+    with playing(Play("oh", status=500)) as server:
+        address = f"{server.url}/${{SHOP_TOKEN}}"
+        async with talking(tmp_path, address, ECHO) as session:
+            with pytest.raises(AgentError, match=r"\[SHOP_TOKEN\]/chat failed") as wrong:
+                await session.reply("Hello.", 10)
+    assert SECRET not in str(wrong.value)
+    assert SECRET in server.asked[0].path
+    loaded = load_agent(written(tmp_path, f"http://127.0.0.1:{free_port()}/chat?token=${{SHOP_TOKEN}}", ECHO))
+    assert loaded.look is not None
+    with pytest.raises(SetupError, match=r"token=\[SHOP_TOKEN\] cannot be reached: nothing listens"):
+        await loaded.look()
+    with pytest.raises(SetupError, match=r"token=\[SHOP_TOKEN\]' names no host"):
+        load_agent(written(tmp_path, "http://:80/chat?token=${SHOP_TOKEN}", ECHO))
 
 
 async def test_a_redirect_to_another_host_does_not_take_the_key(

@@ -328,7 +328,7 @@ def test_odd_values_are_no_error_and_what_is_no_record_is_told(tmp_path: Path, r
     )
     found = list(read_recordings(f"{reader}:{tmp_path}/export.jsonl"))
     assert found
-    assert any("left out because they are not spans or have no ids" in note for note in found[0].notes)
+    assert any("elements left out because they are not spans: " in note for note in found[0].notes)
 
 
 @pytest.mark.parametrize("reader", ["langfuse", "langsmith", "mlflow", "braintrust", "weave"])

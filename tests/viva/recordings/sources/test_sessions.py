@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import package
+from viva.recordings.files import packed
 from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.sessions import inspect_logs, inspect_repeats
 from viva.recordings.table import read_recordings
 from viva.records.trajectory import trajectory
 
@@ -96,6 +100,115 @@ def test_what_is_no_log_of_inspect_is_refused(tmp_path: Path, content: bytes) ->
     (tmp_path / "log.eval").write_bytes(content)
     with pytest.raises(RecordingError, match=r"log\.eval"):
         list(read_recordings(f"inspect:{tmp_path / 'log.eval'}"))
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+@pytest.mark.parametrize("attached", ["x" * 1000, ["x" * 1000], {"x": "x" * 1000}], ids=["text", "list", "object"])
+@pytest.mark.parametrize("where", ["a message", "messages", "input"])
+def test_attachments_that_are_named_too_often_are_refused(
+    tmp_path: Path, form: str, attached: Any, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_repeats, "MOST_ATTACHED", 20_000)
+
+    def named(times: int) -> dict[str, Any]:
+        parts = [{"type": "text", "text": "attachment://a"}] * times
+        message = {"role": "user", "content": parts}
+        if where == "messages":
+            return sample(attachments={"a": attached}, messages=[{"role": "user", "content": [each]} for each in parts])
+        if where == "input":
+            return sample(attachments={"a": attached}, input=[message])
+        return sample(attachments={"a": attached}, messages=[message])
+
+    assert len(list(read_recordings(f"inspect:{log_of(tmp_path / f'few.{form}', named(15), form=form)}"))) == 1
+    log = log_of(tmp_path / f"many.{form}", named(100), form=form)
+    with pytest.raises(RecordingError, match=rf"many\.{form}, sample 7, epoch 2: .*more than 20,000 characters"):
+        list(read_recordings(f"inspect:{log}"))
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+def test_what_many_samples_repeat_is_limited_for_the_whole_log(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST_RATIO", 2)
+    monkeypatch.setattr(packed, "MOST_FREE", 50_000)
+    messages = [{"role": "user", "content": [{"type": "text", "text": "attachment://a"}] * 30}]
+    samples = [sample(epoch=n, attachments={"a": "x" * 1000}, messages=messages) for n in range(1, 5)]
+    log = log_of(tmp_path / f"log.{form}", *samples[:3], form=form)
+    assert len(list(read_recordings(f"inspect:{log}"))) == 3
+    with pytest.raises(RecordingError, match="sample 7, epoch 4: it repeats what the log holds once"):
+        list(read_recordings(f"inspect:{log_of(tmp_path / f'more.{form}', *samples, form=form)}"))
+
+
+def test_a_long_name_in_the_header_is_not_repeated_without_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST_RATIO", 2)
+    monkeypatch.setattr(packed, "MOST_FREE", 100_000)
+    log = tmp_path / "log.json"
+    samples = [sample(epoch=epoch) for epoch in range(1000)]
+    log.write_text(json.dumps({"eval": {"task": "t" * 100_000}, "samples": samples}))
+    with pytest.raises(RecordingError, match="it repeats what the log holds once"):
+        list(read_recordings(f"inspect:{log}"))
+
+
+def test_an_archive_whose_members_unpack_to_too_much_together_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST_FREE", 1 << 20)
+    large = [sample(epoch=epoch, store=" " * 300_000) for epoch in range(1, 9)]
+    assert len(list(read_recordings(f"inspect:{log_of(tmp_path / 'few.eval', *large[:3])}"))) == 3
+    with pytest.raises(RecordingError, match=r"many\.eval: it unpacks to more than 200 times its size"):
+        list(read_recordings(f"inspect:{log_of(tmp_path / 'many.eval', *large)}"))
+
+
+def test_an_archive_that_packs_as_well_as_archives_do_may_have_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST_FREE", 1 << 16)
+    noise = random.Random(0)
+    large = [sample(epoch=epoch, store=noise.randbytes(1000).hex() * 25) for epoch in range(1, 9)]
+    log = log_of(tmp_path / "log.eval", *large)
+    assert log.stat().st_size * 20 < sum(len(json.dumps(each)) for each in large)
+    assert len(list(read_recordings(f"inspect:{log}"))) == 8
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_no_more_of_a_member_is_unpacked_than_is_allowed(
+    tmp_path: Path, method: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_logs, "MOST_DOCUMENT", 1 << 20)
+    noise = random.Random(0)
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", method) as archive:
+        archive.writestr("header.json", b"".join(noise.randbytes(64) * 1024 for _ in range(512)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(RecordingError, match=r"header\.json is larger than 1 MiB"):
+            list(read_recordings(f"inspect:{tmp_path / 'log.eval'}"))
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+@pytest.mark.parametrize("levels", [100, 300, 600, 900, 5000])
+def test_a_sample_that_is_nested_deeply_is_read_or_refused_with_its_file(
+    tmp_path: Path, form: str, levels: int
+) -> None:
+    text = json.dumps({"eval": {"task": "t"}, "samples": [sample(messages=[{"role": "user", "content": "DEEP"}])]})
+    text = text.replace('"DEEP"', "[" * levels + "]" * levels)
+    if form == "json":
+        (tmp_path / "log.json").write_text(text)
+    else:
+        with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+            archive.writestr("header.json", '{"eval": {"task": "t"}}')
+            archive.writestr("samples/1_epoch_1.json", text[text.index("[{") + 1 : -2])
+    try:
+        assert len(list(read_recordings(f"inspect:{tmp_path / f'log.{form}'}"))) == 1
+    except RecordingError as error:
+        assert f"log.{form}" in str(error)  # noqa: PT017 - both are right, depending on the version of Python
+        assert levels > 100
+    else:
+        assert levels < 5000
 
 
 def line(number: int, role: str, content: Any, **more: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 import urllib.request
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,10 +18,10 @@ from tests.viva.recordings.spans.test_families import FAMILIES, RECORDED, check
 from tests.viva.recordings.spans.test_llama_index import rows
 from viva.errors import SetupError
 from viva.recordings.moments import read_moment
-from viva.recordings.recording import NothingYet, Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.spans import phoenix as module
 from viva.recordings.spans.phoenix import split_source
-from viva.recordings.table import read_recordings
+from viva.recordings.table import load_reader, read_recordings
 from viva.records.trajectory import trajectory
 
 
@@ -173,6 +174,23 @@ def test_what_is_no_address_or_filter_is_a_mistake_of_the_users() -> None:
         split_source("http://h?sesion=1#p")
     with pytest.raises(SetupError, match="is not a time"):
         read_moment("yesterday")
+
+
+def test_spans_without_ids_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, torn = made_trace(1), made_trace(2)
+    for span in torn:
+        span["context"]["span_id"] = ""
+    listed = [
+        {"trace_id": each[0]["context"]["trace_id"], "start_time": each[0]["start_time"]} for each in (whole, torn)
+    ]
+    client = SimpleNamespace(
+        traces=SimpleNamespace(get_traces=lambda **_: listed), spans=SimpleNamespace(get_spans=lambda **_: whole + torn)
+    )
+    monkeypatch.setattr(module, "make_client", lambda address: client)
+    told = SourceNotes()
+    (recording,) = load_reader("phoenix:http://127.0.0.1:6006#p").read(told)
+    assert recording.transcript.trace_id == whole[0]["context"]["trace_id"]
+    assert told.lost == ["http://127.0.0.1:6006#p: spans left out because they have no ids: 2"]
 
 
 def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.corrected import DESIGNS, SCORES, Tally, simulate, suite, with_accuracy_elsewhere
+from bench.corrected import DESIGNS, SCORES, Method, Tally, simulate, suite, with_accuracy_elsewhere
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.judge.calibration.label_files import NAMED, RANDOM, SAMPLE, HumanLabel
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight, Label, Verdict
+from viva.reports.reliability.corrected_words import corrected_lines
 from viva.statistics.corrected.clusters import CaseSums, CorrectedMean
 from viva.statistics.corrected.elsewhere import measure_judge
 from viva.statistics.corrected.figures import CorrectedScore
@@ -24,6 +26,7 @@ from viva.statistics.corrected.prediction_powered import prediction_powered
 from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
 from viva.statistics.corrected.truths import truths_of
 from viva.statistics.summary import Figures, summarize
+from viva.suites.judging_gates.corrected import gate_on_corrected
 
 SUITES = 250
 """Of each design in the short form; `python -m bench corrected` has 2,000."""
@@ -307,6 +310,144 @@ def test_a_new_suite_is_corrected_by_the_judges_accuracy_on_labelled_runs() -> N
     assert summarize(new, measured=few).corrected[0].refused == "labels of 19 cases; a corrected score requires 20"
 
 
+def right_on(labelled: int, misses: int, trials: int = 1) -> list[CaseSums]:
+    """Labelled cases with two hits each, some with a miss too, of all of which the judge is right in all trials."""
+    made = []
+    for case in range(labelled):
+        made.append(sums := CaseSums())
+        points = [True, True, *([False] if case < misses else [])]
+        for hit in points * trials:
+            sums.add_labelled(1 / len(points), truth=hit, judged=hit)
+    return made
+
+
+def new_cases(scores: Sequence[float]) -> list[CaseSums]:
+    made = []
+    for score in scores:
+        made.append(sums := CaseSums())
+        sums.add_other(1.0, score)
+    return made
+
+
+def test_new_cases_that_score_alike_leave_the_doubt_that_their_number_leaves() -> None:
+    lows = []
+    for count in (5, 20, 80, 400):
+        found = rogan_gladen(new_cases([1.0] * count), right_on(40, 20))
+        assert found is not None
+        assert found.value == found.high == 1.0
+        lows.append(found.low)
+    assert lows == sorted(lows)
+    assert lows[0] < 0.55
+    assert lows[1] < 0.85
+    half = rogan_gladen(new_cases([0.5] * 20), right_on(40, 20))
+    assert half is not None
+    assert half.low < 0.46 < half.value < 0.54 < half.high
+
+
+def test_a_new_suite_of_few_cases_is_refused() -> None:
+    old = [run(case, ["hit", "miss"]) for case in range(25)]
+    labels = [said(case, f"p{point}", "miss" if point else "hit") for case in range(25) for point in range(2)]
+    measured = measure_judge(old, truths_of(labels), "runs/old")
+    figures = summarize([run(case, ["hit"]) for case in range(100, 104)], measured=measured)
+    (found,) = figures.corrected
+    assert (found.value, found.low) == (None, None)
+    assert found.refused == "only 4 cases have a score; a corrected score requires 5"
+    assert gate_on_corrected(figures, 0.0)[0] == EXIT_NOT_SCORED
+    (found,) = summarize([run(case, ["hit"]) for case in range(100, 105)], measured=measured).corrected
+    assert (found.value, found.refused) == (1.0, "")
+
+
+def test_the_interval_of_a_new_suite_is_as_wide_as_its_own_cases_vary() -> None:
+    """Few new cases say little, however many are labelled."""
+    rng, tally = random.Random(8), Tally(0.7)
+    for _ in range(400):
+        new, old = (suite(rng, 0.7, (0.95, 0.9), cases) for cases in ((0, 6), (60, 0)))
+        tally.add(rogan_gladen(new, old))
+    assert tally.coverage >= 0.92
+
+
+def test_a_rate_at_which_the_judge_made_no_mistake_is_not_known_exactly() -> None:
+    new = new_cases([0.9, 0.8, 0.7, 0.6, 0.75, 0.85, 0.65, 0.95] * 50)
+    lows = []
+    for misses in (6, 12, 24, 60):
+        found = rogan_gladen(new, right_on(60, misses))
+        assert found is not None
+        assert found.value == pytest.approx(0.775)
+        lows.append(found.low)
+    assert lows == sorted(lows), "a judge that calls misses hits makes scores too high"
+    assert lows[0] < lows[-1] - 0.04
+
+
+@pytest.mark.parametrize("trials", [2, 10, 100])
+def test_further_trials_of_the_labelled_cases_do_not_show_that_a_judge_makes_no_mistake(trials: int) -> None:
+    new = new_cases([0.9, 0.8, 0.7, 0.6, 0.75, 0.85, 0.65, 0.95] * 50)
+    once, often = (rogan_gladen(new, right_on(24, 6, each)) for each in (1, trials))
+    assert once is not None
+    assert often is not None
+    assert (often.low, often.value, often.high) == pytest.approx((once.low, once.value, once.high))
+
+
+def repeated(cases: Sequence[CaseSums], trials: int) -> list[CaseSums]:
+    made = []
+    for case in cases:
+        made.append(sums := CaseSums())
+        for _ in range(trials):
+            sums.add(case)
+    return made
+
+
+@pytest.mark.parametrize("method", [prediction_powered, rogan_gladen, with_accuracy_elsewhere])
+def test_trials_that_are_all_alike_tell_no_more_than_one_of_them(method: Method) -> None:
+    for seed in range(20):
+        cases = suite(random.Random(seed), 0.7, (0.99, 0.98), (24, 80))
+        once, often = method(cases), method(repeated(cases, 10))
+        assert (once is None) is (often is None)
+        if once is not None and often is not None:
+            assert (often.low, often.high) == pytest.approx((once.low, once.high))
+
+
+@pytest.mark.parametrize(("labelled", "misses", "specificity"), [(24, 0.25, 0.9), (24, 0.25, 0.8), (30, 0.2, 0.95)])
+def test_low_bounds_are_seldom_above_the_truth_if_the_judge_errs_alike_in_all_trials(
+    labelled: int, misses: float, specificity: float
+) -> None:
+    """Each case is hit or missed in all its trials; the labels are those of another suite, with more hits."""
+
+    def cases(number: int, share: float, trials: int) -> list[CaseSums]:
+        made = []
+        for _ in range(number):
+            truth = rng.random() >= share
+            judged = rng.random() < (0.95 if truth else 1 - specificity)
+            made.append(sums := CaseSums())
+            for _ in range(trials):
+                if trials > 1:
+                    sums.add_labelled(1.0, truth=truth, judged=judged)
+                else:
+                    sums.add_other(1.0, judged)
+        return made
+
+    rng = random.Random(f"{labelled} {misses} {specificity}")
+    found = [rogan_gladen(cases(300, 0.7, 1), cases(labelled, misses, 10)) for _ in range(SUITES)]
+    given = [each for each in found if each is not None]
+    assert len(given) > SUITES / 2
+    assert sum(each.low > 0.3 for each in given) <= 0.025 * len(given)
+
+
+@pytest.mark.parametrize(("hits", "misses", "few"), [(20, 4, "misses"), (3, 20, "hits")])
+def test_hits_or_misses_in_few_cases_do_not_tell_how_the_judge_treats_them(hits: int, misses: int, few: str) -> None:
+    records = [run(case, ["hit"] if case < hits else ["miss"]) for case in range(hits + misses)]
+    labels = [said(case, "p0", "hit" if case < hits else "miss") for case in range(hits + misses)]
+    _, found = corrected(records, labels)
+    assert (found.labelled_hits, found.labelled_misses) == (hits, misses)
+    assert (found.value, found.binary) == (pytest.approx(hits / (hits + misses)), None)
+    assert found.binary_refused == (
+        f"people found {few} in only {min(hits, misses)} cases; at least 5 are needed to tell how the judge "
+        f"treats {few}"
+    )
+    measured = measure_judge(records, truths_of(labels), "runs/old")
+    new = [run(case, ["hit"]) for case in range(100, 140)]
+    assert summarize(new, measured=measured).corrected[0].refused == found.binary_refused
+
+
 def test_another_judge_than_the_measured_one_is_refused() -> None:
     labels = [said(case, f"p{point}", "miss" if point else "hit") for case in range(25) for point in range(2)]
     measured = measure_judge([run(case, ["hit", "miss"]) for case in range(25)], truths_of(labels), "runs/old")
@@ -323,3 +464,108 @@ def test_another_judge_than_the_measured_one_is_refused() -> None:
 def test_without_labels_nothing_is_corrected() -> None:
     assert summarize([run(1, ["hit"])]).corrected == ()
     assert "corrected" in summarize([run(1, ["hit"])]).unused
+
+
+# --- runs in which the agent failed -------------------------------------------------------------------------------
+
+
+def crashed(record: RunRecord) -> RunRecord:
+    """The same run, at whose end the agent failed."""
+    return replace(record, outcome=Outcome.TARGET_ERROR, low=0.0)
+
+
+def gated(figures: Figures, floor: float) -> tuple[int, str]:
+    return gate_on_corrected(figures, floor)
+
+
+def test_a_crashed_run_counts_as_nothing_in_the_gate_on_corrected_scores() -> None:
+    records = [run(case, ["hit", "hit"]) for case in range(60)]
+    labels = [said(case, f"p{point}", "hit") for case in range(30) for point in (0, 1)]
+    figures, before = corrected(records, labels)
+    assert gated(figures, 0.8) == (EXIT_DONE, "")
+    for which in (range(30, 60), range(30)):
+        figures, after = corrected([crashed(each) if n in which else each for n, each in enumerate(records)], labels)
+        if which.start:
+            assert (after.raw, after.value, after.failed) == (0.5, 0.5, 30)
+            assert after.low is not None
+            assert after.low < 0.5
+            code, words = gated(figures, 0.8)
+            assert code == EXIT_BELOW
+            assert words.endswith(", below 0.8 (the agent failed in 30 runs, which count as 0)")
+        else:
+            assert after.refused == "labels of 0 cases; a corrected score requires 20"
+            assert gated(figures, 0.8)[0] == EXIT_NOT_SCORED
+            assert (
+                "60 labelled points of runs in which the agent failed: not used, because such a run counts as 0"
+                in after.notes
+            )
+    assert before.failed == 0
+
+
+@pytest.mark.parametrize("labels", [0, 19, 30])
+def test_an_agent_that_always_crashed_is_below_the_gate_on_corrected_scores(labels: int) -> None:
+    records = [crashed(run(case, ["hit", "hit"])) for case in range(40)]
+    given = [said(case, "p0", "hit") for case in range(labels)]
+    figures, found = corrected(records, given)
+    assert (found.raw, found.value, found.low, found.failed, found.refused) == (0.0, 0.0, 0.0, 40, "")
+    assert found.high is not None
+    assert 0 < found.high < 0.2
+    words = "(the agent failed in 40 runs, which count as 0)"
+    assert gated(figures, 0.01) == (
+        EXIT_BELOW,
+        f"the corrected mean score (low end of its interval) is 0.0000, below 0.01 {words}",
+    )
+    (line, *_) = corrected_lines(figures, {})
+    assert line.endswith(words)
+
+
+def test_crashes_count_as_nothing_with_the_labels_of_another_journal_too() -> None:
+    old = [run(case, ["hit", "hit", "miss"]) for case in range(30)]
+    labels = [said(case, f"p{point}", "miss" if point == 2 else "hit") for case in range(30) for point in range(3)]
+    measured = measure_judge(old, truths_of(labels), "runs/old")
+    new = [run(case, ["hit", "hit", "miss"]) for case in range(100, 140)]
+    for failed in (0, 20, 40):
+        records = [crashed(each) if number < failed else each for number, each in enumerate(new)]
+        figures = summarize(records, measured=measured)
+        (found,) = figures.corrected
+        assert found.raw == pytest.approx(0.5 * (40 - failed) / 40)
+        assert found.value == pytest.approx(found.raw)
+        assert (found.failed, found.runs) == (failed, 40)
+        assert gated(figures, 0.3)[0] == (EXIT_DONE if not failed else EXIT_BELOW)
+
+
+def test_labels_of_crashed_runs_do_not_measure_the_judge() -> None:
+    old = [run(case, ["hit", "hit"]) for case in range(50)]
+    old = [crashed(each) if number >= 25 else each for number, each in enumerate(old)]
+    labels = [said(case, f"p{point}", "miss" if point else "hit") for case in range(50) for point in range(2)]
+    measured = measure_judge(old, truths_of(labels), "runs/old")
+    assert (len(measured.cases), measured.labels) == (25, 50)
+
+
+def _with_crashes(rng: random.Random, cases: Sequence[CaseSums], share: float) -> list[CaseSums]:
+    found = []
+    for case in cases:
+        found.append(kept := CaseSums())
+        if rng.random() < share:
+            kept.add_failed(1.0)
+        else:
+            kept.add(case)
+    return found
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("elsewhere", [None, False, True], ids=["PPI++", "Rogan-Gladen", "another suite"])
+def test_with_crashes_the_intervals_hold_the_truth_as_often_and_there_is_hardly_any_bias(
+    share: float, elsewhere: bool | None
+) -> None:
+    rng, tally = random.Random(f"{share} {elsewhere}"), Tally(0.7 * (1 - share))
+    judge = (0.95, 0.9)
+    for _ in range(SUITES):
+        if elsewhere:
+            new = _with_crashes(rng, suite(rng, 0.7, judge, (0, 160)), share)
+            tally.add(rogan_gladen(new, suite(rng, 0.7, judge, (40, 0))))
+        else:
+            cases = _with_crashes(rng, suite(rng, 0.7, judge, (40, 160)), share)
+            tally.add(prediction_powered(cases) if elsewhere is None else rogan_gladen(cases))
+    assert 0.91 <= tally.coverage <= 0.99
+    assert abs(tally.bias) <= 1.0

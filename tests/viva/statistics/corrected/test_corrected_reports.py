@@ -19,6 +19,7 @@ from viva.cli.label_options import labels_from
 from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, run_id
 from viva.judge.calibration.conversations import conversation_digest
+from viva.records.run_record import Outcome
 from viva.reports.journals import joined
 
 AGENT = "agents.py:One"
@@ -55,7 +56,7 @@ def test_every_report_shows_the_corrected_score_beneath_the_raw_one(tmp_path: Pa
     told = " ".join(html.unescape(out.getvalue()).split())
     assert "0.50 (95 %: 0.31-0.69), as judged 1.00; 50 labelled points in 25 of 30 cases" in told
     assert (
-        "recognizes 100% of the hits and 0% of the misses; it is not shown to be better than chance: label more points"
+        "recognizes 100% of 25 hits and 0% of 25 misses; it is not shown to be better than chance: label more points"
         in told
     )
 
@@ -91,6 +92,31 @@ def test_the_gate_compares_the_low_end_of_the_corrected_score(
     assert found.exit_code == code
     assert why in found.stderr
     assert viva_report(folder, "--labels", file, "--fail-under", floor).exit_code == 0, "the raw score is 1"
+
+
+def test_an_agent_that_earned_its_points_and_crashed_misses_the_gate_on_the_corrected_score(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal") as written:
+        for case in range(30):
+            outcome = Outcome.SCORED if case < 25 else Outcome.TARGET_ERROR
+            write_run(written, f"case {case}", AGENT, hits=(True, True), outcome=outcome)
+    gate = ("--labels", labels(tmp_path, 25, "hit"), "--fail-under", "0.8", "--corrected")
+    found = viva_report(tmp_path / "journal", *gate)
+    assert found.exit_code == 1
+    assert "(the agent failed in 5 runs, which count as 0)" in found.stderr
+    assert "as judged 0.83; 50 labelled points in 25 of 30 cases (the agent failed in 5 runs" in " ".join(
+        found.stdout.split()
+    )
+
+
+def test_the_gate_on_corrected_scores_passes_over_no_run_that_had_counted_and_was_repeated(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal") as written:
+        for case in range(30):
+            requeued = ("target_error",) if case == 3 else ("infra_error",) if case == 4 else ()
+            write_run(written, f"case {case}", AGENT, hits=(True, True), requeued=requeued)
+    gate = ("--labels", labels(tmp_path, 25, "hit"), "--fail-under", "0.8", "--corrected")
+    found = viva_report(tmp_path / "journal", *gate)
+    assert found.exit_code == 3
+    assert "1 run ended as target_error and counted, before the user requeued them; no gate passes over" in found.stderr
 
 
 @pytest.mark.parametrize("given", [("--corrected",), ("--corrected", "--fail-under", "0.5")])
@@ -135,14 +161,28 @@ def test_a_suite_is_gated_by_the_judges_accuracy_on_an_earlier_labelled_journal(
         for point, given in ((0, "hit"), (1, "miss"))
     ]
     (desk.folder / "labels.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    suite = ("suite", desk.case(), "--agent", desk.agent(HELLO), "--sandbox", "process")
+    cases = [desk.case(f"new{number}") for number in range(5)]
+    suite = ("suite", *cases, "--agent", desk.agent(HELLO), "--sandbox", "process")
     by = ("--labels", "labels.jsonl", "--labelled", "old", "--fail-under")
     passed = desk.viva(*suite, *by, "0", "--corrected", "--out", "new", "--json", expect=0)
     (found,) = json.loads(passed.stdout)["figures"]["corrected"]
     assert (found["measured_in"], found["sensitivity"], found["specificity"], found["refused"]) == ("old", 1, 1, "")
     assert found["value"] == found["raw"]
-    desk.viva(*suite[:2], "--agent", "agent.py:Agent", *by[:2], "--out", "x", expect=2)
+    assert found["low"] < 0.6 < found["high"], "five cases that score alike do not tell the score of all"
+    told = desk.viva(*suite, *by, "0.99", "--corrected", "--out", "perfect", expect=1).stderr
+    assert "the corrected mean score (low end of its interval) is" in told
+    one = ("suite", cases[0], *suite[6:])
+    told = desk.viva(*one, *by, "0", "--corrected", "--out", "one", expect=3).stderr
+    assert "no corrected score: only 1 case has a score; a corrected score requires 5" in told
+    desk.viva(*one[:2], "--agent", "agent.py:Agent", *by[:2], "--out", "x", expect=2)
     (desk.folder / "labels.jsonl").write_text(json.dumps(lines[0]))
     told = desk.viva(*suite, *by, "0.5", "--corrected", "--out", "x", expect=2)
     assert "--corrected: labels of 1 case; a corrected score requires 20" in told.stderr
+    kept = [line for line in lines if line["label"] == "hit"] + [lines[1]]
+    (desk.folder / "labels.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    told = desk.viva(*suite, *by, "0.5", "--corrected", "--out", "x", expect=2)
+    assert (
+        "--corrected: people found misses in only 1 case; at least 5 are needed to tell how the judge treats misses"
+        in told.stderr
+    )
     assert not (desk.folder / "x").exists(), "told before the first run"

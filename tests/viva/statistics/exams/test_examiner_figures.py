@@ -10,16 +10,20 @@ from typing import Any
 import pytest
 
 from viva.exam.judging.unfair import UnfairAttempt, unfair_attempts, with_earlier
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.record import make_record
 from viva.exam.subscribers import RunHeader
 from viva.judge.exam.evaluator import insight_of_findings
 from viva.judge.exam.kinds import ExamFault, Finding
+from viva.judge.exam.review import Review
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import Round, StopReason, Transcript
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, error_insight
 from viva.reports.examiner_words import examiner_lines
 from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.summary import summarize
+from viva.suites.gates import gate
+from viva.suites.rate_gates import gate_on_examiner
 
 ATTEMPTS = 3
 
@@ -187,7 +191,113 @@ def test_where_the_exam_evaluator_is_the_primary_its_score_is_not_the_agents() -
 def test_an_exam_that_was_not_judged_is_no_fair_exam(label: str) -> None:
     record = attempt("case", "agent", 1, 1, 1.0, None, ())
     unjudged = replace(record, insights=(record.insights[0], Insight("exam", record.id, label, None)))
-    assert summarize([unjudged]).examiner is None
+    alone = summarize([unjudged]).examiner
+    assert (alone is None) == (label != "error"), "an exam on which the evaluator failed is told"
+    assert alone is None or (alone.exams, alone.rate, alone.rate_interval, alone.fair, alone.failed) == (
+        0,
+        None,
+        None,
+        None,
+        1,
+    )
     both = summarize([unjudged, attempt("case", "agent", 2, 1, 1.0, ExamFault.NEVER_ASKED, ())]).examiner
     assert both is not None
     assert (both.exams, both.unfair) == (1, 1)
+
+
+def reviewed(trial: int, unusable: str = "", fault: ExamFault | None = None) -> RunRecord:
+    """A run whose exam a model was to review."""
+    record = attempt("case", "agent", trial, 1, 1.0, fault, ())
+    findings = [] if fault is None else [Finding(fault, 1, "Hello.", "it should not")]
+    insight = insight_of_findings(record.id, findings, Review(tuple(findings), "m", unusable=unusable))
+    return replace(record, insights=(record.insights[0], insight))
+
+
+def failed(trial: int) -> RunRecord:
+    """A run on whose exam the evaluator failed."""
+    record = attempt("case", "agent", trial, 1, 1.0, None, ())
+    return replace(record, insights=(record.insights[0], error_insight("exam", record.id, "it broke")))
+
+
+REFUSED = "the answer has no JSON object"
+
+
+def test_the_gate_on_faults_does_not_pass_on_exams_whose_requested_review_failed() -> None:
+    figures = summarize(reviewed(trial, REFUSED) for trial in range(1, 5))
+    assert figures.examiner is not None
+    assert (figures.examiner.rate, figures.examiner.unreviewed, figures.examiner.open) == (0.0, 4, 4)
+    words = "--max-examiner-faults: 4 exams got no usable review, so that the fault rate may be above 0.05"
+    assert gate(figures, max_examiner_faults=0.05) == (EXIT_NOT_SCORED, words)
+    assert gate_on_examiner(figures, 0.05) == (EXIT_NOT_SCORED, words)
+    assert gate(figures) == (EXIT_DONE, "")
+
+
+@pytest.mark.parametrize(("most", "code"), [(0.2, EXIT_NOT_SCORED), (0.25, EXIT_DONE), (1.0, EXIT_DONE)])
+def test_exams_that_may_be_unfair_count_as_open_in_the_gate_on_faults(most: float, code: int) -> None:
+    figures = summarize([reviewed(1, REFUSED), *(reviewed(trial) for trial in range(2, 5))])
+    assert gate(figures, max_examiner_faults=most)[0] == code
+
+
+def test_an_unfair_exam_without_a_usable_review_is_not_counted_twice_by_the_gate() -> None:
+    figures = summarize([reviewed(1, REFUSED, ExamFault.LEAK), *(reviewed(trial) for trial in range(2, 5))])
+    assert figures.examiner is not None
+    assert (figures.examiner.unfair, figures.examiner.unreviewed, figures.examiner.open) == (1, 1, 0)
+    assert gate(figures, max_examiner_faults=0.25)[0] == EXIT_NOT_SCORED, "the unfair run itself is excluded"
+    assert gate_on_examiner(figures, 0.25) == (EXIT_DONE, "")
+    assert gate_on_examiner(figures, 0.2)[0] == EXIT_BELOW
+
+
+def test_exams_on_which_the_evaluator_failed_are_open_in_the_gate_on_faults() -> None:
+    figures = summarize([reviewed(1), failed(2), failed(3), reviewed(4, REFUSED)])
+    assert figures.examiner is not None
+    assert (figures.examiner.exams, figures.examiner.rate) == (2, 0.0)
+    assert (figures.examiner.open, figures.examiner.failed) == (3, 2)
+    words = "1 exam got no usable review and 2 exams could not be judged, so that the fault rate may be above 0.7"
+    assert gate(figures, max_examiner_faults=0.7) == (EXIT_NOT_SCORED, f"--max-examiner-faults: {words}")
+    assert gate(figures, max_examiner_faults=0.75) == (EXIT_DONE, "")
+    alone = summarize([failed(1)])
+    assert alone.examiner is not None
+    assert (alone.examiner.exams, alone.examiner.failed) == (0, 1)
+    words = "--max-examiner-faults: the examiner was judged in no exam: 1 exam could not be judged"
+    for most in (0.0, 1.0):
+        assert gate(alone, max_examiner_faults=most) == (EXIT_NOT_SCORED, words)
+        assert gate_on_examiner(alone, most) == (EXIT_NOT_SCORED, words)
+
+
+def test_unfair_exams_count_if_the_last_attempt_could_not_be_judged() -> None:
+    (unfair,) = unfair_attempts(attempt("case", "agent", 1, 1, 0.0, ExamFault.LEAK, ()))
+    records = [failed(1), *(attempt("case", "agent", trial, 1, 1.0, None, ()) for trial in range(2, 5))]
+    figures = summarize(
+        [replace(records[0], insights=with_earlier(records[0].insights, (unfair,), records[0].id)), *records[1:]]
+    )
+    assert figures.examiner is not None
+    assert (figures.examiner.unfair, figures.examiner.exams, figures.examiner.failed) == (1, 4, 1)
+    assert figures.examiner.kinds == {"leak": 1}
+    assert gate_on_examiner(figures, 0.2)[0] == EXIT_BELOW
+    assert summarize(records).examiner is not None
+
+
+def test_reports_tell_the_exams_that_could_not_be_judged() -> None:
+    figures = summarize([reviewed(1), failed(2), failed(3), reviewed(4, REFUSED)])
+    told = [line.strip() for line in examiner_lines(figures, {})]
+    assert told[1].startswith("examiner at fault in 0 of 2 exams: 0%")
+    assert "2 exams could not be judged: the evaluator failed" in told
+    assert "3 exams may be unfair, too: the rate may be as high as 75%" in told
+    (none, *more) = [line.strip() for line in examiner_lines(summarize([failed(1), failed(2)]), {}) if line]
+    assert none == "the examiner could be judged in no exam (2 failed)"
+    assert "2 exams could not be judged: the evaluator failed" in more
+
+
+def test_an_agent_of_which_no_exam_could_be_judged_is_among_the_others() -> None:
+    other = replace(failed(2), agent="other", id="other-2")
+    figures = summarize(
+        [reviewed(1), replace(other, insights=(other.insights[0], error_insight("exam", "other-2", "x")))]
+    )
+    assert [(each.agent, each.exams, each.failed) for each in figures.examiner_agents] == [
+        ("agent", 1, 0),
+        ("other", 0, 1),
+    ]
+    assert figures.examiner is not None
+    assert figures.examiner.raw_interval is None, "two agents are no sample of anything"
+    lines = "\n".join(examiner_lines(figures, {"agent": "A", "other": "B"}))
+    assert "B: the examiner could be judged in no exam (1 failed)" in lines

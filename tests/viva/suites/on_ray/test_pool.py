@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,35 +11,41 @@ from typing import Any
 
 import pytest
 
+from tests.model_server import ModelServer
 from tests.viva.conftest import Desk, point
 from tests.viva.suites.on_ray.in_process import InProcess, InProcessPlaces
+from tests.viva.suites.played_exams import FAIR, FLIPPED, examiner
+from viva.cases.find import BUNDLED
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.options import Options
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import Journal, scan
+from viva.statistics.summary import summarize
 from viva.suites.conduct import Silence, Surroundings
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job
+from viva.suites.judging import judge_journals
+from viva.suites.on_ray.border import LinkLost
 from viva.suites.on_ray.engine import RayEngine
 from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.remote_worker import RemoteWorker
-from viva.suites.request import SuiteRequest
+from viva.suites.request import JournalsRequest, SuiteRequest
 from viva.suites.suite import run_suite
 
 AGENT = """
 def __init__(self, task_description):
     super().__init__(task_description)
-    self.said = 0
+    self.said, self.name = 0, os.urandom(8).hex()
 
 async def get_reply_from_agent(self, message):
     import asyncio
     self.said += 1
     while message == "kill":
-        Path("kill").touch()
+        Path(f"kill-{self.name}").touch()
         await asyncio.sleep(0.05)
     while message == "wait" and not Path("go").exists():
-        Path("waiting").touch()
+        Path(f"waiting-{self.name}").touch()
         await asyncio.sleep(0.005)
     return f"{self.said}"
 """
@@ -88,6 +95,11 @@ def case(place: Desk, name: str, *script: str, code: str | None = "assert rounds
     place.case(f"cases/{name}", script=list(script), **fields)
 
 
+def waiting(place: Desk) -> int:
+    """The number of conversations that have come to where they wait; one that is cancelled may say so once more."""
+    return len(list(place.folder.glob("waiting-*")))
+
+
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until it comes true."""
     async with asyncio.timeout(60):
@@ -113,13 +125,24 @@ async def test_unfinished_runs_of_a_lost_worker_are_done_elsewhere_and_finished_
     assert len(rounds) == len(set(rounds)) == 7
 
 
+SLOW = """
+import asyncio, pathlib
+from viva.records.verdict import Insight
+
+
+class Slow:
+    name = "slow"
+
+    async def evaluate(self, transcript, context):
+        pathlib.Path("judging").touch()
+        while not pathlib.Path("go").exists():
+            await asyncio.sleep(0.005)
+        return Insight(self.name, context.subject, "fine", 1.0)
+"""
+
+
 async def test_a_conversation_that_ended_before_its_worker_was_lost_is_only_judged(place: Desk) -> None:
-    (place.folder / "slow.py").write_text(
-        "import asyncio, pathlib\nfrom viva.records.verdict import Insight\n\n\nclass Slow:\n    name = 'slow'\n\n"
-        "    async def evaluate(self, transcript, context):\n        pathlib.Path('judging').touch()\n"
-        "        while not pathlib.Path('go').exists():\n            await asyncio.sleep(0.005)\n"
-        "        return Insight(self.name, context.subject, 'fine', 1.0)\n"
-    )
+    (place.folder / "slow.py").write_text(SLOW)
     case(place, "talks", "one", "two")
     places = InProcessPlaces("a", "b")
     suite, _ = start(place, places, concurrency=2, evaluators=("slow.py:Slow",))
@@ -133,16 +156,176 @@ async def test_a_conversation_that_ended_before_its_worker_was_lost_is_only_judg
     assert [event.attempt for event in scan(place.folder / "j") if event.kind == "round"] == [1, 1]
 
 
+@pytest.mark.parametrize("how", ["lost", "refuses"])
+async def test_a_conversation_whose_judging_was_lost_twice_is_not_held_again(place: Desk, how: str) -> None:
+    (place.folder / "slow.py").write_text(SLOW)
+    case(place, "talks", "one", "two")
+    places = InProcessPlaces("a", "b", "c")
+    suite, _ = start(place, places, concurrency=3, evaluators=("slow.py:Slow",))
+    await until((place.folder / "judging").exists)
+    await until(lambda: any(event.kind == "transcript" for event in scan(place.folder / "j")))
+    judging = next(link for link in places.links if link.worker._tasks)
+    spoiled = spoil_next_job([link for link in places.links if link is not judging], how)
+    judging.lose()
+    await until(spoiled.is_set)
+    (place.folder / "go").touch()
+    assert (await suite).ended == 1
+    (record,) = read_records(place.folder / "j")
+    assert (record.score, record.attempt, record.rounds) == (1.0, 1, 2)
+    rounds = [(event.attempt, event.data["number"]) for event in scan(place.folder / "j") if event.kind == "round"]
+    assert rounds == [(1, 1), (1, 2)]
+
+
+COUNTING = """
+import pathlib
+from viva.records.verdict import Insight
+
+
+class Counting:
+    name = "counting"
+
+    async def evaluate(self, transcript, context):
+        with pathlib.Path("judgings").open("a") as file:
+            file.write("once ")
+        return Insight(self.name, context.subject, "fine", 1.0)
+"""
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+@pytest.mark.parametrize("how", ["lost", "broken", "refused"])
+@pytest.mark.parametrize("again", [False, True], ids=["exam", "judging"])
+async def test_a_record_that_was_written_stays_whatever_its_worker_does_then(
+    place: Desk, how: str, attempts: int, again: bool
+) -> None:
+    """An agent in the worker's process can end it after the verdict, but not undo the verdict."""
+    (place.folder / "counting.py").write_text(COUNTING)
+    case(place, "talks", "one", "two")
+    places = InProcessPlaces("a", "b")
+    original = places.start_worker
+
+    def start_worker(**more: Any) -> Any:
+        link = original(**more)
+        end_after_the_record(link, how)
+        return link
+
+    places.start_worker = start_worker  # type: ignore[method-assign]
+    options: dict[str, Any] = {"concurrency": 1, "attempts": attempts, "evaluators": ("counting.py:Counting",)}
+    if again:
+        suite, _ = start(place, InProcessPlaces("a"), **options)
+        await suite
+        (place.folder / "judgings").unlink()
+        request = JournalsRequest(
+            command="judge",
+            references=((str(place.folder / "j"), None),),
+            options=Options(sandbox="process", attempts=attempts, evaluators=("counting.py:Counting",)),
+        )
+        around = Surroundings(Notes(), engine=RayEngine(cluster=places))
+        end = (await judge_journals(request, place.folder / "k", around)).end
+    else:
+        suite, _ = start(place, places, **options)
+        end = await suite
+    folder = place.folder / ("k" if again else "j")
+    assert (end.ended, end.left_out) == (1, 0)
+    (record,) = read_records(folder)
+    assert (record.outcome.value, record.score, record.attempt, record.rounds) == ("scored", 1.0, 1, 2)
+    assert [event.kind for event in scan(folder)].count("run") == 1
+    assert (place.folder / "judgings").read_text() == "once ", "judged, and paid for, again"
+
+
+def end_after_the_record(link: Any, how: str) -> None:
+    """Have a worker be lost, or say something else, when it was about to say that it has done its job."""
+    original = link.call
+
+    async def call(method: str, *arguments: Any) -> Any:
+        answer = await original(method, *arguments)
+        if method != "take" or all(event[2] != "end" for event in answer):
+            return answer
+        if how != "lost":
+            return [[*event[:2], how, "no more"] if event[2] == "end" else event for event in answer]
+        link.lose()
+        return [event for event in answer if event[2] != "end"]
+
+    link.call = call
+
+
+def spoil_next_job(links: list[Any], how: str) -> asyncio.Event:
+    """Have the next job that one of these workers gets fail before anything is written; the event tells when."""
+    spoiled = asyncio.Event()
+
+    def spoil(link: Any) -> None:
+        original = link.call
+
+        async def call(method: str, *arguments: Any) -> Any:
+            if method != "start" or spoiled.is_set():
+                return await original(method, *arguments)
+            spoiled.set()
+            if how == "lost":
+                link.lose()
+                raise LinkLost
+            link.worker._channel.put(arguments[0], "refused", "nothing can be judged here")
+            return None
+
+        link.call = call
+
+    for link in links:
+        spoil(link)
+    return spoiled
+
+
+WEATHER = """
+first = ""
+name = ""
+
+async def get_reply_from_agent(self, message):
+    import asyncio
+    self.first, self.name = self.first or message, self.name or os.urandom(8).hex()
+    while self.first == "What is the weather today?" != message and not Path("go").exists():
+        Path(f"waiting-{self.name}").touch()
+        await asyncio.sleep(0.005)
+    return "It is sunny."
+"""
+"""In the second round of a fair exam, it waits until the test lets it go on."""
+
+
+@pytest.mark.parametrize(("losses", "outcome"), [(1, "scored"), (2, "infra_error")])
+async def test_an_unfair_exam_counts_if_the_worker_that_held_it_again_was_lost(
+    place: Desk, monkeypatch: pytest.MonkeyPatch, losses: int, outcome: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key-123456")
+    case(place, "weather", code=None)
+    shutil.copy(BUNDLED / "weather_asks_back" / "case.yaml", place.folder / "cases" / "weather" / "case.yaml")
+    place.agent(WEATHER)
+    with ModelServer({"m": examiner(FLIPPED, FAIR)}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        places = InProcessPlaces("a", "b")
+        asks = {"examiner": "model", "examiner_model": "openai:m"}
+        suite, _ = start(place, places, concurrency=2, attempts=2, **asks)
+        for number in range(1, losses + 1):
+            await until(lambda number=number: waiting(place) == number)  # type: ignore[misc]
+            link = next(link for link in places.links if link.worker._tasks)
+            link.lose()
+            await until(lambda link=link: not link.worker._tasks)  # type: ignore[misc]
+        (place.folder / "go").touch()
+        assert (await suite).ended == 1
+        for link in places.links:
+            await link.worker.close()  # those that were lost, too: their connections are in this process
+    (record,) = read_records(place.folder / "j")
+    assert (record.outcome.value, record.attempt) == (outcome, 3)
+    figures = summarize([record]).examiner
+    assert figures is not None
+    assert (figures.unfair, figures.exams) == (1, 2 if outcome == "scored" else 1)
+    assert figures.raw is not None, "what the agent would have scored in the first exam"
+
+
 async def test_a_run_that_loses_every_worker_ends_as_an_error_and_the_others_go_on(place: Desk) -> None:
     case(place, "waits", "one", "wait")
     places = InProcessPlaces("a", "b")
     suite, _ = start(place, places, concurrency=2, attempts=3)
-    for _ in range(3):
-        await until((place.folder / "waiting").exists)
+    for number in range(1, 4):
+        await until(lambda number=number: waiting(place) == number)  # type: ignore[misc]
         link = next(link for link in places.links if link.worker._tasks)
         link.lose()
         await until(lambda link=link: not link.worker._tasks)  # type: ignore[misc]
-        (place.folder / "waiting").unlink()
     assert (await suite).ended == 1
     (record,) = read_records(place.folder / "j")
     assert record.outcome.value == "infra_error"
@@ -155,11 +338,15 @@ async def test_runs_that_shared_their_worker_with_one_that_kills_it_are_not_lost
     places = InProcessPlaces("a")
     suite, _ = start(place, places, concurrency=4, trials=2, attempts=3)
     beside: list[int] = []
+    handled: set[str] = set()
     async with asyncio.timeout(60):
         while not suite.done():
             tasks = len(places.links[-1].worker._tasks) if places.links else 0
-            if (place.folder / "kill").exists():
-                (place.folder / "kill").unlink()
+            # By conversation: what is cancelled may ask once more. The first two times, it is killed when all four are
+            # there, of which none can end before: otherwise, time would decide which of them are lost.
+            asked = {file.name for file in place.folder.glob("kill-*")} - handled
+            if len(asked) == 2 and tasks == 4 if len(beside) < 2 else asked:
+                handled |= asked
                 beside.append(tasks)
                 places.links[-1].lose()
             if len(beside) >= 2 and tasks == 1:
@@ -168,7 +355,7 @@ async def test_runs_that_shared_their_worker_with_one_that_kills_it_are_not_lost
     assert (await suite).ended == 4
     found = sorted((record.subject, record.outcome.value) for record in read_records(place.folder / "j"))
     assert found == [("kills", "infra_error")] * 2 + [("talks", "scored")] * 2
-    assert len(beside) >= 4, "each of the two is killed in its last attempt"
+    assert len(beside) == 4, "each of the two is killed in its last attempt"
     assert set(beside[2:]) == {1}, "the last worker of a run that kills it did something else, too"
 
 
@@ -314,7 +501,7 @@ async def test_a_replacement_that_cannot_be_started_for_any_reason_ends_the_suit
     case(place, "waits", "one", "wait")
     places = Failing("a")
     suite, _ = start(place, places, attempts=3)
-    await until((place.folder / "waiting").exists)
+    await until(lambda: waiting(place) == 1)
     places.links[0].lose()
     with pytest.raises(SharedSetupError, match="no worker of the Ray cluster is left"):
         async with asyncio.timeout(60):

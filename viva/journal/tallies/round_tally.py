@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from viva.records.text import counted
 
+MOST_NUMBER = 10**9 - 1
+"""Maximum number of a round, or of rounds: nine digits, as the patterns of `lines` have it. Readers keep numbers in
+four bytes, and no conversation comes near."""
+
 
 def number_of(value: object, least: int = 1) -> int | None:
     """Return a value from a file as a round number or a number of rounds; None if it is invalid."""
-    return value if type(value) is int and value >= least else None
+    return value if type(value) is int and least <= value <= MOST_NUMBER else None
 
 
 @dataclass(slots=True)

@@ -1,0 +1,267 @@
+"""Writes turns as text for a model: heads at the left margin, words indented, and all of it short enough for a prompt.
+
+An agent chooses how many steps it reports, and how long they are. They must neither make its run one that no judge
+accepts, nor crowd out what was said and what the environment recorded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import Literal
+
+from viva.judge.steps import MOST_TOOLS, cut, indented
+from viva.records.text import counted, one_line
+from viva.records.transcript import LIVE, Round, Step, Transcript
+
+TURN_SHOWN = 20_000
+"""Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
+TRANSCRIPT_SHOWN = 400_000
+"""Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
+LEAST_SHOWN = 400
+"""Maximum number of characters of one turn if there are very many; turns are left out then, steps before words."""
+WORDS_SHOWN = 4
+"""Maximum size of all that was said, as a multiple of the size of a transcript: rounds are limited, steps are not."""
+SHORTER, BRIEF = 60_000, 12_000
+"""Numbers of characters of a transcript for a model whose provider refuses longer ones: about 15,000 and 3,000 tokens
+of prose, and several times as many of rare characters."""
+
+Source = Literal["given", "asked", "said", "seen", "told"]
+"""By whom a turn is: the case, a user in a recording, or the examiner before the agent said anything; the examiner
+afterwards, whose words an agent may have brought about; the agent's words; a step that the environment recorded;
+another step, which the agent reported or a recording has."""
+STEPS: tuple[Source, ...] = ("seen", "told")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """One turn, or one named field, of a text for a model."""
+
+    head: str
+    """Viva's own words: they stand at the left margin."""
+    words: str | None = None
+    """Anybody's words."""
+    by: Source = "given"
+    tool: str | None = None
+    """The tool that a step called with success; it is named also if the step is left out."""
+    colon: str = ":"
+    """What stands between head and words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurns:
+    """Turns that are one field of a text for a model, in which they are shortened by the rules of `write_turns`."""
+
+    turns: tuple[ShownTurn, ...]
+    most: int = TURN_SHOWN
+    """Number of characters for which they are shortened."""
+
+    @property
+    def text(self) -> str:
+        """Return all of them."""
+        return "\n".join(_written(turn, turn.words) for turn in self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of a transcript a model is shown."""
+
+    together: int = TRANSCRIPT_SHOWN
+    """Number of characters for which turns are shortened."""
+    without: tuple[Source, ...] = ()
+    """Whose turns are left out."""
+    whole: tuple[Source, ...] = ()
+    """Whose turns have the room of a whole transcript to themselves, however many or few of the others are shown."""
+    veiled: tuple[Source, ...] = ()
+    """In whose turns other words of the same length stand, which are nobody's."""
+
+    def hides(self, source: Source) -> bool:
+        """Return whether no words of a source are shown."""
+        return source in self.without or source in self.veiled
+
+
+WHOLE = Detail()
+WITHOUT_STEPS = Detail(without=("told",))
+"""Without the steps that the agent tells of itself."""
+IN_BRIEF = Detail(BRIEF)
+LESS = (Detail(SHORTER), IN_BRIEF)
+"""What is shown one after the other to a model whose provider refuses the whole."""
+LESS_WITHOUT_STEPS = (WITHOUT_STEPS, Detail(SHORTER, ("told",)), Detail(BRIEF, ("told",)))
+WITHOUT_THE_AGENT = Detail(BRIEF, STEPS, veiled=("said",))
+"""Tells whether it is for the agent's words that a provider refuses a request. It is no longer than what was refused:
+gaps in place of short replies would be."""
+NOTHING_OF_THE_AGENT = Detail(BRIEF, ("asked", "said", *STEPS))
+"""Tells whether it is for them or for what the agent may have made the examiner say."""
+OF_THE_AGENT = NOTHING_OF_THE_AGENT.without
+VEIL = "not shown "
+"""What stands, repeated, in place of words that are veiled."""
+FIXED_EXAMINERS = ("script", "replay")
+"""The names of examiners whose messages were fixed before the exam."""
+THE_EXAMINERS: tuple[Source, ...] = ("given", "asked")
+FOR_A_REVIEW = Detail(whole=THE_EXAMINERS)
+"""For a judge of the examiner, whose messages no agent may hide."""
+LESS_FOR_A_REVIEW = (
+    Detail(without=("told",), whole=THE_EXAMINERS),
+    Detail(SHORTER, STEPS, whole=THE_EXAMINERS),
+    Detail(BRIEF, STEPS, whole=THE_EXAMINERS),
+)
+
+
+def source_of_message(transcript: Transcript, round_: Round) -> Source:
+    """Return whether an agent may have brought about the examiner's message in a round, which a transcript holds.
+
+    Users in recordings wrote before there was a judge, and most of them are human.
+    """
+    is_first = round_ is transcript.rounds[0] and round_.number <= 1
+    is_fixed = transcript.source != LIVE or transcript.participants.get("examiner") in FIXED_EXAMINERS
+    return "given" if is_first or is_fixed else "asked"
+
+
+def step_turn(step: Step, head: str, words: str, colon: str = ":") -> ShownTurn:
+    """Return a step as a turn."""
+    if not step.from_environment:
+        return ShownTurn(head, words, "told", colon=colon)
+    # An agent may invent the names of tools, but not call one of them with success.
+    return ShownTurn(head, words, "seen", step.tool if step.error is None else None, colon)
+
+
+def write_turns(turns: Sequence[ShownTurn], marker: str, detail: Detail = WHOLE) -> tuple[str, bool]:
+    """Return turns as text, each with its head at the left margin, and whether anything is left out.
+
+    Turns that have room together are shown whole, up to 20,000 characters of each; otherwise the long ones are
+    shortened equally, to what the short ones leave. If there are so many that not even 400 characters of each have
+    room, the agent's own steps are left out but for the first and the last ones, then those of the environment, whose
+    calls are still counted, and finally words in the middle. Each gap carries the marker.
+
+    Args:
+        turns: The turns, at least one.
+        marker: The marker of gaps.
+        detail: How much is shown.
+    """
+    sizes = [_size_written(turn) for turn in turns]
+    of_whole = [size for turn, size in zip(turns, sizes, strict=True) if turn.by in detail.whole]
+    of_others = [size for turn, size in zip(turns, sizes, strict=True) if turn.by not in detail.whole]
+    most_whole = max(_share(TRANSCRIPT_SHOWN, len(of_whole)), _level(TRANSCRIPT_SHOWN, of_whole))
+    most_of_others = max(_share(detail.together, len(turns)), _level(detail.together - sum(of_whole), of_others))
+    written: list[str] = []
+    shortened = False
+    for turn in turns:
+        most = most_whole if turn.by in detail.whole else most_of_others
+        short = turn.words if turn.words is None else _cut_as_sent(turn.words, most, marker)
+        is_veiled = turn.by in detail.veiled
+        shortened = shortened or is_veiled or short is not turn.words
+        written.append(_VEILED.format(veil(short or "")) if is_veiled else _written(turn, short))
+    kept = _kept(turns, written, detail)
+    if len(kept) == len(turns):
+        return "\n".join(written), shortened
+    parts: list[str] = []
+    for is_kept, places in groupby(range(len(turns)), kept.__contains__):
+        if is_kept:
+            parts += [written[place] for place in places]
+        else:
+            parts.append(_gap([turns[place] for place in places], marker, named=not detail.hides("seen")))
+    return "\n".join(parts), True
+
+
+_VEILED = f"[not shown]:\n{indented('{}')}"
+"""A turn that is veiled, with its head: an agent may choose ids in the heads of its steps."""
+
+
+def veil(words: str) -> str:
+    """Return what stands in place of some words: as long as they are as they are written."""
+    length = len(words) + 4 * words.count("\n")
+    return (VEIL * (length // len(VEIL) + 1))[:length]
+
+
+def _written(turn: ShownTurn, words: str | None) -> str:
+    return turn.head if words is None else f"{turn.head}{turn.colon}\n{indented(words)}"
+
+
+def _size_written(turn: ShownTurn) -> int:
+    """Return about how long a turn is as it is written, head and indentation included."""
+    words = turn.words or ""
+    return len(turn.head) + len(words) + 4 * words.count("\n") + 8
+
+
+def _share(together: int, turns: int) -> int:
+    """Return the number of characters of one turn of several for which there is always room."""
+    return max(LEAST_SHOWN, min(TURN_SHOWN, together // max(1, turns)))
+
+
+def _level(together: int, sizes: Sequence[int]) -> int:
+    """Return the number of characters to which turns must be shortened so that they have room together."""
+    left = together
+    for shown, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - shown)
+        if size > share:
+            return min(TURN_SHOWN, share)
+        left -= size
+    return TURN_SHOWN
+
+
+def _kept(turns: Sequence[ShownTurn], written: Sequence[str], detail: Detail) -> set[int]:
+    """Return the places of the turns that are shown."""
+    places = [place for place, turn in enumerate(turns) if turn.by not in detail.without]
+    if len(turns) * LEAST_SHOWN <= detail.together:
+        return set(places)
+    sizes = [len(text) + 1 for text in written]
+    kept = _ends((place for place in places if turns[place].by in detail.whole), sizes, WORDS_SHOWN * TRANSCRIPT_SHOWN)
+    words = (place for place in places if turns[place].by not in (*STEPS, *detail.whole))
+    kept += _ends(words, sizes, WORDS_SHOWN * detail.together)
+    room = max(detail.together - _size(kept, sizes), detail.together // 2)
+    for source in STEPS:
+        steps = _ends((place for place in places if turns[place].by == source), sizes, room)
+        room -= _size(steps, sizes)
+        kept += steps
+    return set(kept)
+
+
+def _ends(places: Iterable[int], sizes: Sequence[int], room: int) -> list[int]:
+    """Return the places of what has room: all, or else the first and the last ones."""
+    every = list(places)
+    if _size(every, sizes) <= room:
+        return every
+    first = _fitting(every, sizes, room * 3 // 4)
+    return [*first, *_fitting(every[len(first) :][::-1], sizes, room // 4)]
+
+
+def _fitting(places: Sequence[int], sizes: Sequence[int], room: int) -> list[int]:
+    totals = accumulate(sizes[place] for place in places)
+    return [place for place, total in zip(places, totals, strict=True) if total <= room]
+
+
+def _size(places: Iterable[int], sizes: Sequence[int]) -> int:
+    return sum(sizes[place] for place in places)
+
+
+def _gap(turns: Sequence[ShownTurn], marker: str, *, named: bool) -> str:
+    """Return what stands for turns that are left out; `named` counts calls that the environment recorded by tool."""
+    what = counted(len(turns), "step" if all(turn.by in STEPS for turn in turns) else "turn")
+    length = sum(len(turn.words or "") for turn in turns)
+    line = f"[… {what} with {length:,} characters left out, {marker} …]"
+    calls = Counter(one_line(turn.tool, 60) for turn in turns if turn.by == "seen" and turn.tool)
+    if not calls or not named:
+        return line
+    counts = [f"{tool}: {counted(number, 'call')}" for tool, number in calls.most_common(MOST_TOOLS)]
+    return "\n".join([line, indented("\n".join(["recorded by the environment among them:", *counts]))])
+
+
+def _cut_as_sent(words: str, most: int, marker: str) -> str:
+    """Return the head and tail of a turn that is too long, also if indentation makes it so.
+
+    Indentation makes prose a little longer, for which there is room; line breaks alone would be five times as long.
+    """
+    short = cut(words, most, marker)
+    room = 2 * most + 100
+    if len(short) + 4 * short.count("\n") <= room:
+        return short
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(indented(cut(words, middle, marker))) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return cut(words, low, marker)
