@@ -85,6 +85,9 @@ def fork_worker(
             end_with_parent(signal.SIGKILL)
             if os.getppid() != supervisor:
                 os._exit(1)
+        # Not from the supervisor: code of the agent may kill that before it has said a word, which would look like an
+        # interpreter that did not start.
+        _tell(control, up=True, pid=supervisor)
         if wire is None:
             wire_up(outputs[0][1], outputs[1][1], streams=forked is None)
         else:
@@ -137,7 +140,6 @@ class _Supervisor:
             poller.register(descriptor, select.POLLIN)
         if self.watched is not None:
             poller.register(self.watched, select.POLLIN)
-        self.tell(up=True, pid=os.getpid())
         going = True
         while going and self.status is None:
             for descriptor, _ in poller.poll():
@@ -156,8 +158,8 @@ class _Supervisor:
                 if not self.drain(descriptor):
                     break
         texts, cut = [_text(self.tails[each]) for each in self.outputs], [self.cut[each] for each in self.outputs]
-        self.tell(worker=self.status, output=texts, cut=cut)
-        self.tell(left=self.kill())
+        _tell(self.control, worker=self.status, output=texts, cut=cut)
+        _tell(self.control, left=self.kill())
         os._exit(0)
 
     def heed(self) -> bool:
@@ -225,11 +227,10 @@ class _Supervisor:
         """Return the ids of the children that are to end with this process."""
         return [pid for pid in children() if not (self.spares_runs and _is_other_run(pid))]
 
-    def tell(self, **notice: Any) -> None:
-        try:
-            send(self.control, json.dumps(notice).encode())
-        except OSError:
-            return
+
+def _tell(control: int, **notice: Any) -> None:
+    with contextlib.suppress(OSError):
+        send(control, json.dumps(notice).encode())
 
 
 def _is_other_run(pid: int) -> bool:

@@ -465,7 +465,8 @@ async def test_a_command_whose_output_stays_open_keeps_no_agent_alive(
 async def test_a_command_whose_output_stays_open_can_be_ended(workspace: Path, daemon: Path, end: str) -> None:
     command = {"command": "sh", "args": ["-c", f"echo first; {OUTPUT_HELD_OPEN}"]}
     async with session(workspace) as opened:
-        await results(opened, ["ask", "terminal/create", command])
+        made = await results(opened, ["ask", "terminal/create", command])
+        assert made == [{"terminalId": "terminal1"}]
         assert await until(lambda: daemon.exists() and daemon.read_text().strip())
         found = await results(
             opened,

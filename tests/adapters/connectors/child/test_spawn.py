@@ -1,20 +1,23 @@
-"""Processes that are slow to end are still seen to the end."""
+"""Processes whose supervisor is slow or gone are still seen to begin, and those that are slow to end, to end."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 
 from viva.adapters.connectors.child import spawn
-from viva.adapters.connectors.child.spawn import Spawned
+from viva.adapters.connectors.child.program import Program
+from viva.adapters.connectors.child.spawn import ProgramStart, Spawned
 from viva.adapters.connectors.child.supervised import SupervisedProcess
 
 
@@ -61,3 +64,20 @@ async def test_a_process_whose_end_nobody_waits_for_any_longer_leaves_no_zombie(
         del spawned, child, ending
         gc.collect()
     wait_until_gone(pid)
+
+
+async def test_a_program_has_begun_even_if_it_kills_its_supervisor_before_that_says_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise an agent could make what it did look like a fault of the machine."""
+    inside = tmp_path / "inside"
+    shutil.copytree(spawn.INSIDE, inside)
+    with (inside / "supervisor.py").open("a") as file:
+        file.write("\n_Supervisor.run = lambda self: signal.pause()\n")
+    monkeypatch.setattr(spawn, "INSIDE", inside)
+    arguments = ("sh", "-c", "echo begun > begun; kill -9 $PPID")
+    program = await Program.run(ProgramStart(shutil.which("sh") or "", arguments, str(tmp_path), {}))
+    assert program.begun
+    assert await program.gone(20)
+    assert await program.end() is None
+    assert (tmp_path / "begun").read_text() == "begun\n"
