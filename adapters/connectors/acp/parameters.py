@@ -28,9 +28,9 @@ def command_in(params: Params) -> list[str]:
     """Return a program and its arguments.
 
     Raises:
-        RequestError: they are not text.
+        RequestError: they are not text, or the arguments are not a list.
     """
-    command = [params.get("command"), *(params.get("args") or ())]
+    command = [params.get("command"), *_list_in(params, "args")]
     if not all(isinstance(part, str) and "\0" not in part for part in command) or not command[0]:
         raise RequestError.invalid_params({"details": "command and args are not text"})
     return [str(part) for part in command]
@@ -43,7 +43,7 @@ def variables_in(params: Params) -> dict[str, str]:
         RequestError: they are not a list of names and values.
     """
     found = {}
-    for each in params.get("env") or ():
+    for each in _list_in(params, "env"):
         name, value = (each.get("name"), each.get("value")) if isinstance(each, Mapping) else (None, None)
         if not (
             isinstance(name, str) and isinstance(value, str) and name and "=" not in name and "\0" not in name + value
@@ -51,3 +51,10 @@ def variables_in(params: Params) -> dict[str, str]:
             raise RequestError.invalid_params({"details": "env is not a list of names and values"})
         found[name] = value
     return found
+
+
+def _list_in(params: Params, key: str) -> list[Any]:
+    value = params.get(key)
+    if value is not None and not isinstance(value, list):
+        raise RequestError.invalid_params({"details": f"{key} is not a list"})
+    return value or []

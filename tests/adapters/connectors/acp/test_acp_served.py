@@ -299,6 +299,11 @@ async def test_no_command_outlives_the_run(workspace: Path) -> None:
         ({"command": "env", "env": [{"name": f"A{n}", "value": "1" * 100_000} for n in range(80)]}, "too long"),
         ({"command": "env", "env": [{"name": "A", "value": "1" * 200_000}]}, "too long"),
         ({"command": "env", "outputByteLimit": -1}, "not a count"),
+        ({"command": "sh", "args": 5}, "args is not a list"),
+        ({"command": "sh", "args": "-c"}, "args is not a list"),
+        ({"command": "sh", "args": {"-c": 1}}, "args is not a list"),
+        ({"command": "env", "env": 5}, "env is not a list"),
+        ({"command": "env", "env": {"A": "1"}}, "env is not a list"),
     ],
 )
 async def test_a_command_that_cannot_be_run_is_refused(workspace: Path, request_: dict[str, Any], words: str) -> None:
