@@ -19,7 +19,7 @@ from viva.cases.points.reader import PointReader
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from viva.cases.solution import SOLUTION_KEYS, SolutionMistake, SolutionReply, read_solution_reply
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 
 def case_keys(kind: type[Case]) -> tuple[str, ...]:

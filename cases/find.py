@@ -14,7 +14,7 @@ from pathlib import Path
 from viva.cases.errors import CaseError
 from viva.cases.many.references import SUFFIXES, split_reference
 from viva.cases.text import describe
-from viva.cases.yaml_lines import MAX_BYTES
+from viva.cases.yaml.lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
 REQUIRED = ("task_description", "scoring_points")

@@ -15,7 +15,7 @@ from viva.cases.check_code.findings import check_findings
 from viva.cases.load import source_of
 from viva.cases.person_lint import person_findings
 from viva.cases.points.places import Place, leaf_places
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
 

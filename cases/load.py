@@ -16,7 +16,7 @@ from viva.cases.field_readers import CaseReader
 from viva.cases.find import case_files
 from viva.cases.many.references import Reference, split_reference
 from viva.cases.many.sources import CaseSource, SourcesReader
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml.lines import LineNumbers, read_yaml
 
 MAX_MISTAKES = 200
 """The maximum number of mistakes that are reported of one file: one with more is not a case."""

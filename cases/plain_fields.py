@@ -11,7 +11,7 @@ from typing import Any
 
 from viva.cases.errors import Mistake
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 MAX_NUMBER = 1e15
 """The largest number that any field takes. It keeps sums finite."""

@@ -17,7 +17,7 @@ from viva.cases.errors import CaseError, Mistake
 from viva.cases.field_readers import CaseReader
 from viva.cases.plain_fields import PlainReader
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml.lines import LineNumbers, read_yaml
 
 TASK = "What the user asks the agent for, in the words of the user in the transcript."
 """The task of a paper that has no `task_description`: what was asked is in the recording."""

@@ -15,7 +15,7 @@ from viva.adapters.connectors.key_mistakes import key_mistakes
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.spec import agent_label
 from viva.cases.errors import CaseError, Mistake
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml.lines import LineNumbers, read_yaml
 from viva.errors import SetupError
 
 MOST_BYTES = 256 * 1024

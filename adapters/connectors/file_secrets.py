@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from viva.cases.errors import Mistake
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 from viva.errors import SetupError
 from viva.models.keys import check_key
 from viva.records.redact import SECRET_NAMES, keep_secret

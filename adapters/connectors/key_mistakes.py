@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from viva.cases.errors import Mistake
 from viva.cases.plain_fields import nearest
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 _KINDS = {
     "string_type": "text",

@@ -7,7 +7,7 @@ from viva.cases.errors import CaseError, Mistake
 from viva.cases.field_readers import TASK_OF_SCRIPT, CaseReader
 from viva.cases.in_python.as_in_a_file import as_in_a_file, has_whole_points
 from viva.cases.in_python.calls import NAMELESS
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 
 def complete(case: Case) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.plain_fields import PlainReader
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml.lines import LineNumbers, read_yaml
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ROWS = 100_000

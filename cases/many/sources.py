@@ -25,7 +25,7 @@ from viva.cases.many.rows import FamilyRow, read_rows
 from viva.cases.many.rows import with_ids as rows_with_ids
 from viva.cases.plain_fields import PlainReader, nearest
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 
 CASES, DEFAULTS = "cases", "defaults"
 SHARED_KEYS = (CASES, DEFAULTS)

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from viva.cases import Case, CaseError, ScoringPoint
-from viva.cases.yaml_lines import LineNumbers, read_yaml
+from viva.cases.yaml.lines import LineNumbers, read_yaml
 from viva.errors import SetupError
 from viva.judge.calibration.set_items import ItemOfSet
 from viva.judge.calibration.set_limits import MOST_OF_SET, MOST_TURNS_OF_SET, Extent, TextBudget

@@ -12,7 +12,7 @@ import pytest
 from viva.cases import Case
 from viva.cases.case import READER, read_as
 from viva.cases.field_readers import CaseReader, case_keys
-from viva.cases.yaml_lines import read_yaml
+from viva.cases.yaml.lines import read_yaml
 from viva.records.codec import decode, encode, loads
 
 SOUND = """\

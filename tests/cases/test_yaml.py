@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from viva.cases import Case, CaseError, load_case, yaml_lines
+from viva.cases import Case, CaseError, load_case
 from viva.cases.field_readers import case_keys
-from viva.cases.yaml_lines import MAX_BYTES, read_yaml
+from viva.cases.yaml import lines
+from viva.cases.yaml.lines import MAX_BYTES, read_yaml
 from viva.records.codec import decode, encode, loads
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
@@ -263,7 +264,7 @@ def test_a_bundled_case_with_a_few_bytes_changed_loads_or_is_a_case_error(at: in
 def test_a_file_of_too_many_values_of_any_kind_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(yaml_lines, "MAX_VALUES", 1_000)
+    monkeypatch.setattr(lines, "MAX_VALUES", 1_000)
     file = tmp_path / "case.yaml"
     file.write_text(text)
     with pytest.raises(CaseError, match="holds more than 1,000 values"):

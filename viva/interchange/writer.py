@@ -11,7 +11,7 @@ from typing import Any
 
 from viva.cases import CaseError, load_cases
 from viva.cases.many.references import base_name, joined
-from viva.cases.yaml_lines import read_yaml
+from viva.cases.yaml.lines import read_yaml
 from viva.errors import SetupError
 from viva.interchange.drafts.draft import CaseDraft
 from viva.interchange.drafts.rows import OPTIONAL, DraftRow, row_of, title_of

@@ -27,6 +27,7 @@ RENAMED = MappingProxyType(
         "adapters.retry": "viva.models.retry",
         "adapters.silenced": "viva.models.autogen.silenced",
         "cases.fields": "viva.cases.field_readers",
+        "cases.yaml_lines": "viva.cases.yaml.lines",
         "harness": "viva",
         "harness.again": "viva.exam.stored_runs",
         "harness.commands.places": "viva.journal.paths",

@@ -12,7 +12,7 @@ from viva.adapters.connectors.file_secrets import literal_secrets
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.plain_fields import PlainReader, nearest
 from viva.cases.text import describe
-from viva.cases.yaml_lines import LineNumbers, parse_yaml
+from viva.cases.yaml.lines import LineNumbers, parse_yaml
 from viva.errors import SetupError
 from viva.project.finding import NAME, FoundFile
 from viva.project.keys import Key, Keys, Takes

@@ -211,7 +211,7 @@ def test_the_leaves_of_any_case_share_the_weights_of_the_top_and_its_score_is_th
 
 def read_points(points: list[dict[str, Any]]) -> Case:
     from viva.cases.field_readers import CaseReader
-    from viva.cases.yaml_lines import LineNumbers
+    from viva.cases.yaml.lines import LineNumbers
 
     reader = CaseReader({"task_description": "Ask.", "scoring_points": points}, LineNumbers(), Path("case.yaml"))
     fields = reader.read()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from viva.cases.yaml_lines import read_yaml
+from viva.cases.yaml.lines import read_yaml
 from viva.interchange.ledger import canonical, scalars, shown_path
 
 

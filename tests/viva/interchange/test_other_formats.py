@@ -23,7 +23,7 @@ from tests.viva.interchange.accounting import leaves
 from tests.viva.interchange.imports import SOURCES, Imported
 from tests.viva.interchange.test_round_trips import PLATFORMS
 from viva.cases.field_readers import CaseReader
-from viva.cases.yaml_lines import LineNumbers
+from viva.cases.yaml.lines import LineNumbers
 from viva.errors import SetupError
 from viva.interchange import CaseDraft, SourceFile
 from viva.interchange.formats import ImportOptions, format_named, recognised

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from viva.cases.errors import CaseError, Mistake
+from viva.cases.yaml.quick import compose
 
 # A case file is a page or two; more than this is a mistake or an attack on the parser.
 MAX_BYTES = 2 * 1024 * 1024
@@ -105,9 +106,8 @@ def parse_yaml(raw: bytes, file: Path, kind: str = "case file") -> tuple[Any, Li
         raise CaseError(file, [Mistake("is not UTF-8 text", raw[: error.start].count(b"\n") + 1)]) from error
     lines = LineNumbers()
     try:
-        loader = _Loader(text)
         # Composing before constructing: the nodes still know their lines. The safe loader makes no Python objects.
-        node = loader.get_single_node()
+        loader, node = compose(_Loader, text)
         if node is None:
             return None, lines
         _walk(node, (), lines, file, set())

@@ -1,0 +1,1 @@
+"""Parses YAML files safely, and tells the line of everything in them."""
