@@ -7,12 +7,12 @@ accepts, nor crowd out what was said and what the environment recorded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import Literal
 
-from viva.judge.steps import MOST_TOOLS, cut, indented
+from viva.judge.steps import MOST_TOOLS, Part, cut, indented, step_text, visible
 from viva.records.text import counted, one_line
 from viva.records.transcript import LIVE, Round, Step, Transcript
 
@@ -22,6 +22,11 @@ TRANSCRIPT_SHOWN = 400_000
 """Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
 LEAST_SHOWN = 400
 """Maximum number of characters of one turn if there are very many; turns are left out then, steps before words."""
+GAP = 80
+"""Number of characters of the line that stands for turns that are left out, about."""
+TEXTS_SHOWN, LEAST_OF_A_TEXT = 300_000, 100
+"""Number of characters for which the texts of steps are shortened, those of each source by themselves, and the maximum
+of one text if there are very many."""
 WORDS_SHOWN = 4
 """Maximum size of all that was said, as a multiple of the size of a transcript: rounds are limited, steps are not."""
 SHORTER, BRIEF = 60_000, 12_000
@@ -32,6 +37,7 @@ Source = Literal["given", "asked", "said", "seen", "told"]
 """By whom a turn is: the case, a user in a recording, or the examiner before the agent said anything; the examiner
 afterwards, whose words an agent may have brought about; the agent's words; a step that the environment recorded;
 another step, which the agent reported or a recording has."""
+WORDS: tuple[Source, ...] = ("given", "asked", "said")
 STEPS: tuple[Source, ...] = ("seen", "told")
 
 
@@ -119,7 +125,7 @@ def source_of_message(transcript: Transcript, round_: Round) -> Source:
     return "given" if is_first or is_fixed else "asked"
 
 
-def step_turn(step: Step, head: str, words: str, colon: str = ":") -> ShownTurn:
+def step_turn(step: Step, head: str, words: str | None = None, colon: str = ":") -> ShownTurn:
     """Return a step as a turn."""
     if not step.from_environment:
         return ShownTurn(head, words, "told", colon=colon)
@@ -127,33 +133,51 @@ def step_turn(step: Step, head: str, words: str, colon: str = ":") -> ShownTurn:
     return ShownTurn(head, words, "seen", step.tool if step.error is None else None, colon)
 
 
+def steps_as_turns(
+    steps: Iterable[tuple[str, Step | None, Sequence[Part]]], most: int, marker: str
+) -> tuple[ShownTurn, ...]:
+    """Return steps as turns, each of whose texts is cut where it is too long, so that none of its parts is lost.
+
+    Args:
+        steps: Head and parts of each step; with None for a reply that no step holds.
+        most: Maximum number of characters of one text; it is less if those of one source are too long together.
+        marker: The marker of gaps.
+    """
+    every = [
+        (step_turn(step, head, colon="") if step else ShownTurn(head, by="said", colon=""), parts)
+        for head, step, parts in steps
+    ]
+    sizes: dict[Source, list[int]] = {}
+    for turn, parts in every:
+        sizes.setdefault(turn.by, []).extend(len(text) for _, text in parts)
+    longest = {by: max(LEAST_OF_A_TEXT, min(most, _level(TEXTS_SHOWN, each))) for by, each in sizes.items()}
+    return tuple(replace(turn, words=visible(step_text(parts, longest[turn.by], marker))) for turn, parts in every)
+
+
 def write_turns(turns: Sequence[ShownTurn], marker: str, detail: Detail = WHOLE) -> tuple[str, bool]:
     """Return turns as text, each with its head at the left margin, and whether anything is left out.
 
     Turns that have room together are shown whole, up to 20,000 characters of each; otherwise the long ones are
-    shortened equally, to what the short ones leave. If there are so many that not even 400 characters of each have
-    room, the agent's own steps are left out but for the first and the last ones, then those of the environment, whose
-    calls are still counted, and finally words in the middle. Each gap carries the marker.
+    shortened equally, to what the short ones leave. Words and environment steps have half of the room each, and what
+    the other half leaves; the agent's own steps have what is left then, or a quarter beside it, and shorten nothing
+    else. If there are so many turns of one kind that not even 400 characters of each have room, only its first and last
+    ones are shown; calls of the environment are still counted. Each gap carries the marker.
 
     Args:
         turns: The turns, at least one.
         marker: The marker of gaps.
         detail: How much is shown.
     """
-    sizes = [_size_written(turn) for turn in turns]
-    of_whole = [size for turn, size in zip(turns, sizes, strict=True) if turn.by in detail.whole]
-    of_others = [size for turn, size in zip(turns, sizes, strict=True) if turn.by not in detail.whole]
-    most_whole = max(_share(TRANSCRIPT_SHOWN, len(of_whole)), _level(TRANSCRIPT_SHOWN, of_whole))
-    most_of_others = max(_share(detail.together, len(turns)), _level(detail.together - sum(of_whole), of_others))
+    levels = _levels(turns, detail)
     written: list[str] = []
     shortened = False
     for turn in turns:
-        most = most_whole if turn.by in detail.whole else most_of_others
+        most = max(LEAST_SHOWN, levels[turn.by])
         short = turn.words if turn.words is None else _cut_as_sent(turn.words, most, marker)
         is_veiled = turn.by in detail.veiled
         shortened = shortened or is_veiled or short is not turn.words
         written.append(_VEILED.format(veil(short or "")) if is_veiled else _written(turn, short))
-    kept = _kept(turns, written, detail)
+    kept = _kept(turns, written, levels, detail)
     if len(kept) == len(turns):
         return "\n".join(written), shortened
     parts: list[str] = []
@@ -185,9 +209,28 @@ def _size_written(turn: ShownTurn) -> int:
     return len(turn.head) + len(words) + 4 * words.count("\n") + 8
 
 
-def _share(together: int, turns: int) -> int:
-    """Return the number of characters of one turn of several for which there is always room."""
-    return max(LEAST_SHOWN, min(TURN_SHOWN, together // max(1, turns)))
+def _groups(detail: Detail) -> tuple[tuple[Source, ...], ...]:
+    """Return the sources whose turns share room: those with room of their own, other words, and both kinds of steps."""
+    return detail.whole, tuple(by for by in WORDS if by not in detail.whole), ("seen",), ("told",)
+
+
+def _levels(turns: Sequence[ShownTurn], detail: Detail) -> dict[Source, int]:
+    """Return the number of characters to which the turns of each source must be shortened so that they have room.
+
+    Words and recorded steps have half of the room each, and what the other half leaves; other steps have what is then
+    left, or a quarter. Turns that are left out count as if they were shown: a request without them is no longer.
+    """
+    whole, words, seen, told = (
+        [min(_size_written(turn), TURN_SHOWN) for turn in turns if turn.by in group] for group in _groups(detail)
+    )
+    gaps = [is_left_out for is_left_out, _ in groupby(turns, lambda turn: turn.by in detail.without)].count(True)
+    room = max(detail.together - sum(whole) - gaps * GAP, detail.together // 2)
+    of_words, of_seen = (
+        _level(max(room - sum(other), room // 2), own) for own, other in ((words, seen), (seen, words))
+    )
+    taken = sum(min(size, most) for most, own in ((of_words, words), (of_seen, seen)) for size in own)
+    found = _level(TRANSCRIPT_SHOWN, whole), of_words, of_seen, _level(max(room - taken, room // 4), told)
+    return {by: level for group, level in zip(_groups(detail), found, strict=True) for by in group}
 
 
 def _level(together: int, sizes: Sequence[int]) -> int:
@@ -201,20 +244,15 @@ def _level(together: int, sizes: Sequence[int]) -> int:
     return TURN_SHOWN
 
 
-def _kept(turns: Sequence[ShownTurn], written: Sequence[str], detail: Detail) -> set[int]:
-    """Return the places of the turns that are shown."""
-    places = [place for place, turn in enumerate(turns) if turn.by not in detail.without]
-    if len(turns) * LEAST_SHOWN <= detail.together:
-        return set(places)
-    sizes = [len(text) + 1 for text in written]
-    kept = _ends((place for place in places if turns[place].by in detail.whole), sizes, WORDS_SHOWN * TRANSCRIPT_SHOWN)
-    words = (place for place in places if turns[place].by not in (*STEPS, *detail.whole))
-    kept += _ends(words, sizes, WORDS_SHOWN * detail.together)
-    room = max(detail.together - _size(kept, sizes), detail.together // 2)
-    for source in STEPS:
-        steps = _ends((place for place in places if turns[place].by == source), sizes, room)
-        room -= _size(steps, sizes)
-        kept += steps
+def _kept(turns: Sequence[ShownTurn], written: Sequence[str], levels: Mapping[Source, int], detail: Detail) -> set[int]:
+    """Return the places of the turns that are shown: of each source all, if they have room at their level."""
+    sizes, most = [len(text) + 1 for text in written], detail.together
+    least = (WORDS_SHOWN * TRANSCRIPT_SHOWN, WORDS_SHOWN * most, most // 2, most // 4)
+    kept: list[int] = []
+    for group, room in zip(_groups(detail), least, strict=True):
+        places = [place for place, turn in enumerate(turns) if turn.by in group and turn.by not in detail.without]
+        is_short = any(levels[by] < LEAST_SHOWN for by in group)
+        kept += _ends(places, sizes, max(room, most - _size(kept, sizes))) if is_short else places
     return set(kept)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from viva.judge.steps import Part, step_text, visible, without_result
+from viva.judge.steps import Part, visible, without_result
 from viva.judge.trajectory.decisions import StepDecision, decisions
-from viva.judge.turns import ShownTurn, step_turn
+from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import one_line
 from viva.records.trajectory import answer_of
 from viva.records.transcript import Step, Transcript
@@ -15,9 +15,7 @@ from viva.records.transcript import Step, Transcript
 SOMEBODY = "agent"
 """Who took the steps of a run that names nobody."""
 SHOWN = 4_000
-"""Maximum number of characters of one text of a step, if there are few steps."""
-SHOWN_TOGETHER = 300_000
-"""Maximum number of characters of all texts, about."""
+"""Maximum number of characters of one text of a step, if there is room for it."""
 NAME_SHOWN = 200
 """Maximum number of characters of an agent's name, which stands in the head of its steps."""
 
@@ -56,16 +54,9 @@ def agents_of(acts: tuple[Act, ...]) -> tuple[str, ...]:
 
 def act_turns(acts: tuple[Act, ...], marker: str) -> tuple[ShownTurn, ...]:
     """Return acts as turns for a judge; `marker` marks gaps in long texts."""
-    longest = max(100, min(SHOWN, SHOWN_TOGETHER // (4 * len(acts) or 1)))
-    turns: list[ShownTurn] = []
-    for act in acts:
-        head = f"Step {act.number}, by {visible(one_line(act.agent, NAME_SHOWN))}"
-        words = visible(step_text(act.parts, longest, marker))
-        if act.step is None:
-            turns.append(ShownTurn(head, words, "said", colon=""))
-        else:
-            turns.append(step_turn(act.step, head, words, colon=""))
-    return tuple(turns)
+    heads = (f"Step {act.number}, by {visible(one_line(act.agent, NAME_SHOWN))}" for act in acts)
+    steps = ((head, act.step, act.parts) for head, act in zip(heads, acts, strict=True))
+    return steps_as_turns(steps, SHOWN, marker)
 
 
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viva.judge.steps import Part, input_text, origin, step_text, to_text, visible, without_result
+from viva.judge.steps import Part, input_text, origin, to_text, without_result
 from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
-from viva.judge.turns import ShownTurn, step_turn
+from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import storable
 from viva.records.trajectory import (
     CUT,
@@ -203,28 +203,26 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def step_turns(
-    path: Sequence[StepDecision], longest: int, marker: str, transcript: Transcript
-) -> tuple[ShownTurn, ...]:
-    """Return steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
+def step_turns(path: Sequence[StepDecision], most: int, marker: str, transcript: Transcript) -> tuple[ShownTurn, ...]:
+    """Return steps in their order, for a judge: thought, tool, input and result of each, none longer than `most`.
 
     In an exam, the head of each says who recorded it.
 
     Args:
         path: The steps.
-        longest: Maximum number of characters of one text.
+        most: Maximum number of characters of one text, if there is room for it.
         marker: The marker of gaps.
         transcript: The transcript that they are in.
     """
     several, no_result = len({each.round for each in path}) > 1, without_result(transcript)
-    turns: list[ShownTurn] = []
+    steps: list[tuple[str, Step, Sequence[Part]]] = []
     for each in path:
         where = f"round {each.round}" if several else ""
         by = origin(transcript, each.step) if transcript.source == LIVE or each.step.from_environment else ""
         told = ", ".join(filter(None, (where, by)))
         head = f"Step {each.number} ({told})" if told else f"Step {each.number}"
-        turns.append(step_turn(each.step, head, visible(step_text(_parts(each, no_result), longest, marker)), colon=""))
-    return tuple(turns)
+        steps.append((head, each.step, tuple(_parts(each, no_result))))
+    return steps_as_turns(steps, most, marker)
 
 
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:

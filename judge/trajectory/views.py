@@ -15,7 +15,7 @@ from viva.judge.view import turns_of
 from viva.records.transcript import Round, Transcript
 
 RESULT_SHOWN = 2000
-"""Characters of one text of an earlier step."""
+"""Maximum number of characters of one text of a step, if there is room for it."""
 EARLIER_STEPS = 20
 """Steps before the one that is judged that a judge is shown, of those that were recorded and of others."""
 
@@ -109,9 +109,7 @@ def earlier_steps(
 
 def steps_field(transcript: Transcript, path: Sequence[StepDecision], marker: str) -> Field:
     """Return all steps."""
-    # Of each of its texts, a step shows a part; the more steps there are, the less.
-    longest = max(100, min(RESULT_SHOWN, 300_000 // (4 * len(path) or 1)))
-    turns = step_turns(path, longest, marker, transcript)
+    turns = step_turns(path, RESULT_SHOWN, marker, transcript)
     return Field("Steps", ShownTurns(turns, TRANSCRIPT_SHOWN), path[0].id if path else None)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+import pytest
 
 from viva.judge.turns import IN_BRIEF, NOTHING_OF_THE_AGENT, TRANSCRIPT_SHOWN, WITHOUT_STEPS, Detail
 from viva.judge.view import show
@@ -122,3 +125,41 @@ def test_turns_that_have_room_together_are_whole_and_long_ones_are_cut_to_what_s
     assert 18_000 < len(cut.text) < 22_000
     assert cut.text.count("    Go on.\n") == 39
     assert abs(cut.text.count("q") - cut.text.count("a")) < 300
+
+
+def around(words: str, size: int = 2_000) -> str:
+    return f"{'a' * (size // 2)} {words} {'z' * (size // 2)}"
+
+
+RULE, COMMAND = "NEVER touch the backups.", "rm -rf /srv/backups"
+
+
+@pytest.mark.parametrize("size", [1, 400, 40_000])
+@pytest.mark.parametrize("steps", [1, 900, 5_000])
+def test_no_step_that_an_agent_reports_shortens_what_was_said_or_recorded(steps: int, size: int) -> None:
+    def shown(number: int) -> str:
+        own = (told(each, "x" * size) for each in range(number))
+        call = Step(f"{ENVIRONMENT_ID}1", tool="sh", tool_input={"command": around(COMMAND)}, recorded_by=ENVIRONMENT)
+        rounds = (Round(1, around(RULE), "y" * 40_000, (*own, call)), *(Round(n, around(RULE)) for n in range(2, 30)))
+        return show(Transcript(rounds), "mark").text
+
+    def of_others(text: str) -> list[str]:
+        parts = re.split(r"\n(?=\[)", text)
+        return [re.sub(r"step \d+", "step", part) for part in parts if "reported by" not in part and part[1] != "…"]
+
+    assert of_others(shown(steps)) == of_others(shown(0))
+    assert len(shown(steps)) < 1.4 * TRANSCRIPT_SHOWN
+
+
+@pytest.mark.parametrize("steps", [900, 5_000])
+def test_calls_that_an_agent_makes_leave_half_of_the_room_to_what_was_said(steps: int) -> None:
+    rounds = (Round(1, around(RULE), "Done.", tuple(map(seen, range(steps)))), Round(2, around(RULE), "y" * 20_000))
+    assert show(Transcript(rounds)).text.count(RULE) == 2
+
+
+@pytest.mark.parametrize("by", [told, seen])
+def test_words_of_any_length_leave_room_to_steps(by: Callable[..., Step]) -> None:
+    rounds = tuple(Round(number, "q" * 30_000, "a" * 30_000, (by(number),)) for number in range(1, 41))
+    shown = show(Transcript(rounds, "otlp"))
+    assert shown.text.count(LONG) == 40
+    assert len(shown.text) < 1.4 * TRANSCRIPT_SHOWN
