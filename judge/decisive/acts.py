@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from viva.judge.steps import Part, visible, without_result
-from viva.judge.trajectory.decisions import StepDecision, decisions
+from viva.judge.trajectory.decisions import NOTHING, StepDecision, call_parts, decisions
 from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import one_line
 from viva.records.trajectory import answer_of
@@ -62,11 +62,10 @@ def act_turns(acts: tuple[Act, ...], marker: str) -> tuple[ShownTurn, ...]:
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     if each.thought:
         yield "thought", each.thought
-    if each.calls_tool or each.undispatched is not None:
+    if each.asks_for_tool:
         yield "tool", each.tool
-        yield "input", each.input or "(nothing)"
-        yield "result", each.result or no_result
+        yield from call_parts(each, no_result)
     elif each.input:
         yield "answer", each.input
     elif not each.thought:
-        yield "answer", "(nothing)"
+        yield "answer", NOTHING

@@ -61,7 +61,7 @@ class ThoughtToTool(ModelEvaluator):
     ) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought."""
         tools = (*tools_field(transcript), *instructions_field(transcript))
-        before = {each.number: path[each.number - 2].result if each.number > 1 else "" for each in path}
+        last = {each.number + 1: each.before(each.number + 1).result for each in path}
         asked = asked_about(each for each in path if each.thought)
         for each in path:
             if not each.thought:
@@ -71,8 +71,8 @@ class ThoughtToTool(ModelEvaluator):
                 yield self.not_asked(each.id, each.tool)
                 continue
             fields = [query_field(transcript, each, "Original Question")] if each.query else []
-            if before[each.number]:
-                fields.append(Field("Last Result", before[each.number], path[each.number - 2].id))
+            if before := last.get(each.number):
+                fields.append(Field("Last Result", before, path[each.number - 2].id))
             fields += _own(each)
             if each.written:
                 fields.append(Field("As Written", each.written, each.id))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viva.judge.steps import Part, input_text, origin, to_text, without_result
@@ -26,8 +26,20 @@ from viva.records.trajectory import (
 )
 from viva.records.transcript import LIVE, Step, StepKind, Transcript
 
+NOTHING = "(nothing)"
+"""Stands for a text that was recorded and is empty."""
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
 """How the result of a call that failed begins where its source has no field for errors; in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherOutput:
+    """What an earlier call wrote later, which the environment recorded."""
+
+    round: int
+    after: int
+    """The number of steps of the trajectory before it."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,12 @@ class StepDecision:
     round: int
     query: str
     """The newest message to the agent; empty if none was recorded."""
+    further: tuple[FurtherOutput, ...] = ()
+    """What came of it later, in its order."""
+
+    def before(self, number: int) -> StepDecision:
+        """Return it with what had come of it before the step with this number."""
+        return replace(self, further=tuple(each for each in self.further if each.after < number))
 
     @property
     def id(self) -> str:
@@ -55,6 +73,11 @@ class StepDecision:
     def calls_tool(self) -> bool:
         """Return whether a tool was called; what the framework could not dispatch is no call."""
         return self.step.tool is not None and self.undispatched is None
+
+    @property
+    def asks_for_tool(self) -> bool:
+        """Return whether the agent asked for a tool, also if none was called."""
+        return self.calls_tool or self.undispatched is not None
 
     @property
     def undispatched(self) -> str | None:
@@ -87,16 +110,21 @@ class StepDecision:
         return as_arguments(self.step.tool_input)
 
     @property
-    def result(self) -> str:
-        """What came back, an error included; empty if nothing did."""
+    def first_result(self) -> str | None:
+        """What came back at first, an error included; None if nothing was recorded."""
         parts = [f"error: {self.step.error}"] if self.step.error is not None else []
-        return "\n".join([*parts, *([self.step.result] if self.step.result is not None else [])])
+        parts += [self.step.result] if self.step.result is not None else []
+        return "\n".join(parts) if parts else None
+
+    @property
+    def result(self) -> str:
+        """What came back, an error and further output included; empty if nothing did."""
+        return "\n".join(filter(None, (self.first_result, *(each.text for each in self.further))))
 
     @property
     def known(self) -> bool:
         """Return whether both its input and what came back were recorded."""
-        came_back = self.step.result is not None or self.step.error is not None
-        return came_back and self.step.tool_input is not None
+        return self.first_result is not None and self.step.tool_input is not None
 
     @property
     def written(self) -> str:
@@ -113,7 +141,7 @@ class StepDecision:
             return False
         if self.step.result is None:
             return None
-        return not failed_in_words(self.step.result)
+        return not failed_in_words(self.result)
 
 
 def failed_in_words(result: str) -> bool:
@@ -138,8 +166,8 @@ def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
     """Return the trajectory of a transcript.
 
     Where a reader marked steps, they are those; otherwise every step with a tool or a thought, except results that
-    belong to no call, and words of others than the agent. Further output of an earlier call is never one. A call that
-    the environment recorded, too, is judged as it was recorded.
+    belong to no call, and words of others than the agent. Further output of an earlier call is a part of its step. A
+    call that the environment recorded, too, is judged as it was recorded.
     """
     every = [
         (round_, step)
@@ -155,10 +183,24 @@ def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
     for each in transcript.rounds:
         query = each.examiner if each.examiner is not None else query
         queries[each.number] = query
+    further = _further_outputs(transcript, {id(step): number for number, (_, step) in enumerate(chosen, 1)})
     return tuple(
-        StepDecision(number, step, round_.number, queries[round_.number])
+        StepDecision(number, step, round_.number, queries[round_.number], tuple(further.get(step.id, ())))
         for number, (round_, step) in enumerate(chosen, 1)
     )
+
+
+def _further_outputs(transcript: Transcript, numbers: Mapping[int, int]) -> Mapping[str, Sequence[FurtherOutput]]:
+    """Return the further output of each call by the id of its step; `numbers` are those of the chosen steps."""
+    found: dict[str, list[FurtherOutput]] = {}
+    number = 0
+    for round_ in transcript.rounds:
+        for step in round_.steps:
+            number = numbers.get(id(step), number)
+            if step.parent_id is not None and is_further_output(step):
+                text = step.result if step.error is None else f"error: {step.error}"
+                found.setdefault(step.parent_id, []).append(FurtherOutput(round_.number, number, text or ""))
+    return found
 
 
 NOTHING_READ = "nothing that the agent did or said was recorded"
@@ -228,8 +270,17 @@ def step_turns(path: Sequence[StepDecision], most: int, marker: str, transcript:
 def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     yield "thought", each.thought or "(none stated)"
     yield "tool", each.tool
-    asked = each.calls_tool or each.undispatched is not None
-    yield ("input" if asked else "answer"), each.input or "(nothing)"
-    if asked:
-        yield from ((name, input_text(value)) for name, value in surroundings(each.step))
-        yield "result", each.result or no_result
+    if each.asks_for_tool:
+        yield from call_parts(each, no_result)
+    else:
+        yield "answer", each.input or NOTHING
+
+
+def call_parts(each: StepDecision, no_result: str) -> Iterator[Part]:
+    """Yield what a tool was given and what came back; `no_result` stands for what nobody recorded."""
+    yield "input", each.input or NOTHING
+    yield from ((name, input_text(value)) for name, value in surroundings(each.step))
+    yield "result", no_result if each.first_result is None else each.first_result or NOTHING
+    for output in each.further:
+        where = f", in round {output.round}" if output.round != each.round else ""
+        yield f"further output{where}", output.text or NOTHING

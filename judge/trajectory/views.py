@@ -12,6 +12,7 @@ from viva.judge.trajectory.decisions import StepDecision, step_turns
 from viva.judge.trajectory.tools import definitions_text, tool_definitions
 from viva.judge.turns import TRANSCRIPT_SHOWN, TURN_SHOWN, ShownTurns, source_of_message
 from viva.judge.view import turns_of
+from viva.records.trajectory import is_further_output
 from viva.records.transcript import Round, Transcript
 
 RESULT_SHOWN = 2000
@@ -102,7 +103,7 @@ def earlier_steps(
     newest = [each for each in reversed(path[: step.number - 1]) if not same_round or each.round == step.round]
     seen = islice((each for each in newest if each.step.from_environment), EARLIER_STEPS)
     told = islice((each for each in newest if not each.step.from_environment), EARLIER_STEPS)
-    before = sorted([*seen, *told], key=lambda each: each.number)
+    before = [each.before(step.number) for each in sorted([*seen, *told], key=lambda each: each.number)]
     if before:
         yield Field(name, ShownTurns(step_turns(before, RESULT_SHOWN, marker, transcript)), before[-1].id)
 
@@ -114,11 +115,12 @@ def steps_field(transcript: Transcript, path: Sequence[StepDecision], marker: st
 
 
 def reduced(transcript: Transcript, path: Sequence[StepDecision]) -> Transcript:
-    """Leave only the steps of the trajectory in a transcript: a recording made of spans has many others."""
-    steps = {id(each.step) for each in path}
-    rounds = (
-        replace(each, steps=tuple(step for step in each.steps if id(step) in steps)) for each in transcript.rounds
-    )
+    """Leave only the steps of the trajectory, and their further output: a recording made of spans has many others."""
+    chosen = {id(each.step) for each in path}
+    rounds = []
+    for each in transcript.rounds:
+        steps = tuple(step for step in each.steps if id(step) in chosen or is_further_output(step))
+        rounds.append(replace(each, steps=steps))
     return replace(transcript, rounds=tuple(rounds))
 
 

@@ -14,7 +14,7 @@ from viva.judge.registry import find_evaluators
 from viva.judge.trajectory.calls import LOOP_TIMES, find_loop
 from viva.judge.trajectory.tools import tool_definitions
 from viva.records.evaluator import Context
-from viva.records.transcript import Step, StepKind, Transcript
+from viva.records.transcript import ENVIRONMENT, Step, StepKind, Transcript
 from viva.records.verdict import Insight
 
 
@@ -66,6 +66,17 @@ async def test_a_failed_call_is_known_by_its_error_or_by_how_its_result_begins()
         ("succeeded", ()),
     ]
     assert (insight.score, insight.low, insight.high) == (0.5, pytest.approx(3 / 7), pytest.approx(4 / 7))
+
+
+async def test_further_output_of_a_command_is_a_part_of_its_result() -> None:
+    def ran(number: int, *results: str) -> list[Step]:
+        first = call(number, "sh", {"command": "make"}, results[0], recorded_by=ENVIRONMENT)
+        rest = enumerate(results[1:], number + 1)
+        return [first, *(call(n, None, result=words, parent_id=first.id, recorded_by=ENVIRONMENT) for n, words in rest)]
+
+    steps = [*ran(1, "", "Traceback (most recent call last)"), *ran(3, "", "built"), *ran(5, "", "built")]
+    assert await labels_of("tool_success", *steps) == ["failed", "succeeded", "succeeded"]
+    assert await labels_of("repeated_calls", *steps) == ["first", "changed", "repeated"]
 
 
 @pytest.mark.parametrize(

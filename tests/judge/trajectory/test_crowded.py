@@ -62,6 +62,41 @@ async def test_no_number_of_short_steps_shortens_a_recorded_command(name: str, b
     assert command in question
 
 
+RUN = Step(f"{ENVIRONMENT_ID}1", tool="sh", tool_input={"command": "make test"}, result="", recorded_by=ENVIRONMENT)
+LATER = Step(f"{ENVIRONMENT_ID}2", parent_id=RUN.id, result="3 tests FAILED", recorded_by=ENVIRONMENT)
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+async def test_what_a_command_wrote_after_its_round_is_shown(name: str, model_at: ModelAt) -> None:
+    rounds = (Round(1, "Test it.", "I started.", (RUN,)), Round(2, "And?", "All tests passed.", (LATER,)))
+    question, *_ = await asked(name, Transcript(rounds), model_at)
+    assert "3 tests FAILED" in question
+    assert "(not run)" not in question
+
+
+async def test_a_step_is_judged_by_what_a_command_had_written_before_it(model_at: ModelAt) -> None:
+    second, third = (replace(RUN, id=f"{ENVIRONMENT_ID}{n}", tool=tool) for n, tool in ((3, "second"), (4, "third")))
+    steps = [replace(each, thought="I run it.") for each in (RUN, second)]
+    rounds = (Round(1, "Test it.", "I started.", (*steps,)), Round(2, "And?", "I look.", (LATER, third)))
+    for name in ("parameter_quality", "query_to_thought", "thought_to_tool"):
+        for question in await asked(name, Transcript(rounds), model_at):
+            is_after = re.search(r"\[Tool Called\]:\n\s+third\n", question) is not None
+            assert is_after or "3 tests FAILED" not in question.split("[Tool Called]")[0]
+            assert not is_after or "further output, in round 2: 3 tests FAILED" in question
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+@pytest.mark.parametrize(
+    ("result", "source", "words"), [("", "viva", ""), (None, "viva", "run"), (None, "x", "recorded")]
+)
+async def test_only_a_call_without_any_result_is_said_to_have_none(
+    name: str, result: str | None, source: str, words: str, model_at: ModelAt
+) -> None:
+    steps = (replace(RUN, result=result),)
+    question, *_ = await asked(name, Transcript((Round(1, "Test it.", "Done.", steps),), source), model_at)
+    assert re.findall(r"result: \(not (\w+)\)", question) == [words][: bool(words)]
+
+
 async def test_a_recorded_call_is_among_the_earlier_steps_whatever_was_told_since(model_at: ModelAt) -> None:
     later = replace(DELETED, id=f"{ENVIRONMENT_ID}2", tool="close")
     transcript = Transcript((Round(1, "Tidy up.", "Done.", (DELETED, *map(told, range(60)), later)),))
