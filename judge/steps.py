@@ -80,14 +80,18 @@ def parts_of(step: Step, no_result: str = NO_RESULT) -> Iterator[Part]:
             yield name, value
     if step.tool_input is not None:
         yield "input", input_text(step.tool_input)
-    for name, value in surroundings(step):
-        yield name, input_text(value)
+    yield from surrounding_parts(step)
     if step.error is not None:
         yield "error", step.error
     if step.result is not None:
         yield "result", step.result
     elif step.tool is not None and step.error is None:
         yield "result", no_result
+
+
+def surrounding_parts(step: Step) -> Iterator[Part]:
+    """Yield the folder and the variables with which a command was run, where the environment recorded them."""
+    yield from ((name, input_text(value)) for name, value in surroundings(step))
 
 
 def step_text(parts: Iterable[Part], most: int | None = None, marker: str = "") -> str:

@@ -9,15 +9,26 @@ from dataclasses import dataclass, field, replace
 
 from viva.judge.quotes import Text
 from viva.judge.session.shots import FINAL, Shot, Shown
-from viva.judge.steps import NOT_RECORDED, origin, readings, step_text, to_text, visible, without_result
+from viva.judge.steps import (
+    NOT_RECORDED,
+    origin,
+    readings,
+    step_text,
+    surrounding_parts,
+    to_text,
+    visible,
+    without_result,
+)
 from viva.judge.turns import WHOLE, Detail, ShownTurn, Source, source_of_message, step_turn, veil
 from viva.judge.view import ShownTranscript, show_turns
 from viva.records.text import one_line, storable
+from viva.records.trajectory import SURROUNDINGS
 from viva.records.transcript import LIVE, Round, Step, Transcript
 from viva.records.verdict import Evidence
 
-FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
-FACTS = ("observation", "action", "result", "error", "application")
+_DONE = ("action", *SURROUNDINGS, "result", "error")
+FIELDS = ("subtask", "observation", "thought", "plan", *_DONE, "comment", "application")
+FACTS = ("observation", *_DONE, "application")
 """The fields that say what was seen and what happened. The others are the agent's own words, and so is all of a step
 that a live agent reports: only its environment and its screenshots show what happened."""
 STEP_ID_SHOWN = 60
@@ -129,10 +140,10 @@ def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_R
     """Return one step as a judge reads it, or some of its fields. UFO calls these the action trajectory."""
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
-    told |= {"action": _action(step), "result": step.result, "error": step.error}
+    told |= {"action": _action(step), **dict(surrounding_parts(step)), "result": step.result, "error": step.error}
     if told["action"] and told["result"] is None and told["error"] is None:
         told["result"] = no_result
-    parts = [(name, str(told[name])) for name in names if told[name] not in (None, "")]
+    parts = [(name, str(told[name])) for name in names if told.get(name) not in (None, "")]
     return step_text(parts) or "(nothing is told of it)"
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, model_validator
 from pydantic import Field as Described
 
 from viva.judge.answers import Form, Unusable, with_list
+from viva.judge.steps import step_text, surrounding_parts
 from viva.judge.trajectory import (
     ALIGNMENT,
     PARAMETER_QUALITY,
@@ -237,8 +238,11 @@ def _no_steps(transcript: Transcript) -> str:
 
 
 def _own(each: StepDecision) -> list[Field]:
-    thought = [Field("Agent's Thought", each.thought, each.id)] if each.thought else []
-    return [*thought, Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
+    fields = [Field("Agent's Thought", each.thought, each.id)] if each.thought else []
+    fields += [Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
+    if around := step_text(surrounding_parts(each.step)):
+        fields.append(Field("Folder and Variables", around, each.id))
+    return fields
 
 
 def _whole(transcript: Transcript, path: Steps, context: Context, marker: str) -> Question:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from viva.judge.steps import Part, input_text, origin, to_text, without_result
+from viva.judge.steps import Part, origin, surrounding_parts, to_text, without_result
 from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
 from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import storable
@@ -20,7 +20,6 @@ from viva.records.trajectory import (
     marked,
     span_of,
     stated_thought,
-    surroundings,
     undispatched,
     without_doubles,
 )
@@ -279,7 +278,7 @@ def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
 def call_parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     """Yield what a tool was given and what came back; `no_result` stands for what nobody recorded."""
     yield "input", each.input or NOTHING
-    yield from ((name, input_text(value)) for name, value in surroundings(each.step))
+    yield from surrounding_parts(each.step)
     yield "result", no_result if each.first_result is None else each.first_result or NOTHING
     for output in each.further:
         where = f", in round {output.round}" if output.round != each.round else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def talk(*steps: Step, source: str = "viva") -> Transcript:
         (TOLD, "viva", "the mail client", 0.0),
         (TOLD, "viva", "send(", 0.0),
         (SEEN, "viva", SENT, 1.0),
+        (replace(SEEN, attributes={"env": {"TO": "Zac"}}), "viva", 'env: {"TO": "Zac"}', 1.0),
         (TOLD, "ufo", SENT, 1.0),
     ],
 )

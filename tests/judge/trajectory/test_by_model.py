@@ -31,7 +31,7 @@ from viva.judge.registry import EVALUATORS, find_evaluators
 from viva.judge.trajectory import by_model, model_evaluator
 from viva.judge.trajectory.by_model import ModelEvaluator
 from viva.records.evaluator import Context
-from viva.records.transcript import ENVIRONMENT, Round, Transcript
+from viva.records.transcript import AGENT, ENVIRONMENT, Round, Transcript
 from viva.records.verdict import Insight
 
 BY_STEP = ("thought_to_tool", "query_to_thought", "parameter_quality")
@@ -236,15 +236,36 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+AROUND = {"cwd": "/work/sub", "env": {"DRY_RUN": "1"}}
+
+
+@pytest.mark.parametrize("by", [AGENT, ENVIRONMENT])
+@pytest.mark.parametrize("name", [*NAMES, "session", "decisive_step"])
+async def test_folder_and_variables_are_shown_of_each_command_that_was_recorded(
+    name: str, by: str, model_at: ModelAt
+) -> None:
+    ran = call(1, "sh", {"command": "rm -rf ."}, thought="I clean up.", attributes=AROUND, recorded_by=by)
+    talk = transcript(ran, replace(ran, id="s2", attributes={}))
+    with ModelServer({"m": ServerError()}) as server:
+        [named] = find_evaluators([name])
+        await named.make({"model": model_at(server.url)}).evaluate(talk, Context("run"))
+    shown = "".join(prompts(each.body) for each in server.requests)
+    for words in ("cwd: /work/sub\n", 'env: {"DRY_RUN": "1"}\n'):
+        assert (words in shown) is (by == ENVIRONMENT)
+
+
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_field_that_a_judge_is_shown_is_explained_in_its_prompt(name: str, model_at: ModelAt) -> None:
     talk = replace(REACT, system="Be brief.")
-    talk = replace(talk, rounds=(Round(1, "Hello", "Hello."), replace(talk.rounds[0], number=2)))
+    last = call(3, "sh", {"command": "ls"}, thought="I look.", attributes=AROUND, recorded_by=ENVIRONMENT)
+    steps = (*talk.rounds[0].steps, last)
+    talk = replace(talk, rounds=(Round(1, "Hello", "Hello."), replace(talk.rounds[0], number=2, steps=steps)))
     _, server = await judged(name, right(name), model_at, talk)
     system = text_of(server.requests[0].body["messages"][0])
     lines = [line for each in server.requests for line in text_of(each.body["messages"][1]).splitlines()]
     shown = {line[1:].split("]:")[0] for line in lines if line.startswith("[") and "]:" in line}
     assert shown >= set(FIELDS[name])
+    assert ("Folder and Variables" in shown) is (name in ("thought_to_tool", "parameter_quality"))
     for field in shown:
         assert f"[{field}]" in system, f"{name} does not explain [{field}]"
 
