@@ -34,9 +34,9 @@ SHORTER, BRIEF = 60_000, 12_000
 of prose, and several times as many of rare characters."""
 
 Source = Literal["given", "asked", "said", "seen", "told"]
-"""By whom a turn is: the case, a user in a recording, or the examiner before the agent said anything; the examiner
-afterwards, whose words an agent may have brought about; the agent's words; a step that the environment recorded;
-another step, which the agent reported or a recording has."""
+"""By whom a turn is: the case, or the examiner before the agent said anything; the examiner afterwards, whose words an
+agent may have brought about, or a user in a recording, whose words may be those of whoever delivers it; the agent's
+words; a step that the environment recorded; another step, which the agent reported or a recording has."""
 WORDS: tuple[Source, ...] = ("given", "asked", "said")
 STEPS: tuple[Source, ...] = ("seen", "told")
 
@@ -99,7 +99,7 @@ WITHOUT_THE_AGENT = Detail(BRIEF, STEPS, veiled=("said",))
 """Tells whether it is for the agent's words that a provider refuses a request. It is no longer than what was refused:
 gaps in place of short replies would be."""
 NOTHING_OF_THE_AGENT = Detail(BRIEF, ("asked", "said", *STEPS))
-"""Tells whether it is for them or for what the agent may have made the examiner say."""
+"""Tells whether it is for them, for what the agent may have made the examiner say, or for a recording's user."""
 OF_THE_AGENT = NOTHING_OF_THE_AGENT.without
 VEIL = "not shown "
 """What stands, repeated, in place of words that are veiled."""
@@ -116,13 +116,14 @@ LESS_FOR_A_REVIEW = (
 
 
 def source_of_message(transcript: Transcript, round_: Round) -> Source:
-    """Return whether an agent may have brought about the examiner's message in a round, which a transcript holds.
+    """Return whether an agent may have brought about the message to it in a round, which a transcript holds.
 
-    Users in recordings wrote before there was a judge, and most of them are human.
+    All that a recording holds may come from one hand: its user's words take it out of the averages no more than the
+    agent's.
     """
     is_first = round_ is transcript.rounds[0] and round_.number <= 1
-    is_fixed = transcript.source != LIVE or transcript.participants.get("examiner") in FIXED_EXAMINERS
-    return "given" if is_first or is_fixed else "asked"
+    is_fixed = is_first or transcript.participants.get("examiner") in FIXED_EXAMINERS
+    return "given" if is_fixed and transcript.source == LIVE else "asked"
 
 
 def step_turn(step: Step, head: str, words: str | None = None, colon: str = ":") -> ShownTurn:

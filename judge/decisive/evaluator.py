@@ -16,7 +16,7 @@ from viva.judge.decisive.accuracy import accuracy_words, newest_accuracy, store_
 from viva.judge.decisive.acts import NAME_SHOWN, Act, act_turns, acts_of, agents_of
 from viva.judge.trajectory.asking import Field, Question, Ruling
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
-from viva.judge.trajectory.views import instructions_field, queries_field
+from viva.judge.trajectory.views import instructions_field, queries_field, stated_field
 from viva.judge.turns import TRANSCRIPT_SHOWN, ShownTurns
 from viva.records.evaluator import Context
 from viva.records.text import one_line
@@ -108,7 +108,7 @@ class DecisiveStep(ModelEvaluator):
             return
         asked = [replace(each, name="Task") for each in queries_field(transcript)]
         if not asked and context.task:
-            asked = [Field("Task", context.task, given=context.task)]
+            asked = [stated_field(transcript, "Task", context.task)]
         fields = (
             *asked,
             *instructions_field(transcript),

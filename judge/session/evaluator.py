@@ -17,7 +17,6 @@ from viva.judge.session.judging import SessionJudge
 from viva.judge.session.settings import Settings, load_settings
 from viva.judge.session.shots import ReadPicture
 from viva.judge.session.trajectory import Subject, given_request_of, of_round, of_session, request_of
-from viva.judge.steps import to_text
 from viva.records.evaluator import Context
 from viva.records.text import storable
 from viva.records.transcript import Round, Transcript
@@ -90,14 +89,13 @@ class SessionEvaluator:
         self, transcript: Transcript, run: str, read: ReadPicture, *, task: str = "", request: str | None = None
     ) -> tuple[Insight, ...]:
         """Judge a transcript whose pictures `read` returns. Without a `request`, the rounds supply it."""
-        apis = self.settings.apis or "\n".join(to_text(dict(tool)) for tool in transcript.tools)
         if not transcript.rounds:
             why = f": {transcript.notes[0]}" if transcript.notes else ""
             return (nothing(self.name, run, f"the recording holds nothing to judge{why}"),)
         whole = _requests(transcript, transcript.rounds, task) if request is None else (request, None)
         found: list[Insight] = []
         if self.settings.level in ("session", "both"):
-            found.append(await self._judge(of_session(transcript, run, whole[0], apis, whole[1]), read))
+            found.append(await self._judge(of_session(transcript, run, whole[0], self.settings.apis, whole[1]), read))
         if self.settings.level in ("round", "both"):
             free = asyncio.Semaphore(ROUNDS_AT_ONCE)
 
@@ -109,7 +107,7 @@ class SessionEvaluator:
             for each in transcript.rounds:
                 of_one = (request, None) if request is not None and len(transcript.rounds) == 1 else None
                 asked, given = of_one or _requests(transcript, [each], task)
-                rounds.append(of_round(transcript, each, asked, apis, given))
+                rounds.append(of_round(transcript, each, asked, self.settings.apis, given))
             judged = await asyncio.gather(*map(judge, rounds))
             if self.settings.level == "round":
                 found.append(of_rounds(self.name, run, judged))

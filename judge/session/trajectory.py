@@ -54,6 +54,7 @@ class Subject:
     transcript: Transcript
     request: str
     apis: str = ""
+    """The APIs that the user of Viva names; if there are none, the transcript's tools are shown."""
     given_request: str | None = None
     """The part of the request that no agent can have brought about; None if that is all of it."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -149,9 +150,10 @@ def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_R
 
 def _turns(subject: Subject, request: str) -> Iterator[ShownTurn]:
     yield _part("the user's request", request or "(the recording does not hold it)")
-    if subject.apis:
-        yield _part("the APIs that the agent could use", subject.apis)
     transcript = subject.transcript
+    if apis := subject.apis or "\n".join(to_text(dict(tool)) for tool in transcript.tools):
+        by_case = bool(subject.apis) or transcript.source == LIVE
+        yield _part("the APIs that the agent could use", apis, "given" if by_case else "asked")
     no_result = without_result(transcript)
     for round_ in transcript.rounds:
         if len(transcript.rounds) > 1 and round_.examiner is not None:

@@ -13,7 +13,7 @@ from viva.judge.trajectory.tools import definitions_text, tool_definitions
 from viva.judge.turns import TRANSCRIPT_SHOWN, TURN_SHOWN, ShownTurns, source_of_message
 from viva.judge.view import turns_of
 from viva.records.trajectory import is_further_output
-from viva.records.transcript import Round, Transcript
+from viva.records.transcript import LIVE, Round, Transcript
 
 RESULT_SHOWN = 2000
 """Maximum number of characters of one text of a step, if there is room for it."""
@@ -24,14 +24,18 @@ EARLIER_STEPS = 20
 def tools_field(transcript: Transcript) -> Iterator[Field]:
     """Yield the tool definitions, where the recording has any. They come first: a provider's cache serves them."""
     if tools := tool_definitions(transcript.tools):
-        words = definitions_text(tools)
-        yield Field("Available Tools", words, given=words)
+        yield stated_field(transcript, "Available Tools", definitions_text(tools))
 
 
 def instructions_field(transcript: Transcript) -> Iterator[Field]:
     """Yield the instructions that the agent was given, if the recording contains them."""
     if transcript.system:
-        yield Field("Instructions", transcript.system, given=transcript.system)
+        yield stated_field(transcript, "Instructions", transcript.system)
+
+
+def stated_field(transcript: Transcript, name: str, words: str) -> Field:
+    """Return as a field what a case or Viva states in an exam, and what a recording holds in the place of that."""
+    return Field(name, words, given=words if transcript.source == LIVE else None, by="asked")
 
 
 def shown_field(name: str, transcript: Transcript, where: str, most: int = TRANSCRIPT_SHOWN) -> Field:

@@ -219,15 +219,41 @@ async def test_words_that_an_agent_makes_the_examiner_say_take_no_run_out_of_the
     assert "Book a table." in everything(server.requests[-1].body), "the first message is nobody's answer to the agent"
 
 
+@pytest.mark.parametrize("in_words", [False, True])
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
-async def test_what_a_user_wrote_in_a_recording_is_no_words_of_the_agents(
-    judged: Judged, answer: str, label: str, model_at: ModelAt
+async def test_no_recording_leaves_the_averages_by_what_its_user_says(
+    judged: Judged, answer: str, label: str, number: int, in_words: bool, model_at: ModelAt
 ) -> None:
-    rounds = (Round(1, "Hi.", "Hello."), Round(2, BOMB, "I won't help with that."))
+    words = ["Hi.", "Book a table."]
+    words[number - 1] = BOMB
+    rounds = tuple(Round(place, said, "The table is booked.") for place, said in enumerate(words, 1))
     transcript = Transcript(rounds, "otlp", stop=StopReason.FINISHED)
-    insight, _ = await judged(without(BOMB, answer), model_at, transcript)
-    assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
-    assert outcome_of(transcript, [insight], run="run")[0] is Outcome.INFRA_ERROR
+    play = misled(answer, lambda answer: SORRY) if in_words else without(BOMB, answer)
+    insight, _ = await judged(play, model_at, transcript)
+    assert [(each.label, each.flags) for each in insight.verdicts] == [("unsure", ("transcript-refused",))]
+    assert in_words or "in a recording: what the user said" in insight.verdicts[0].reason
+    assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
+
+
+@pytest.mark.parametrize(("source", "fault"), [("otlp", None), ("viva", "infra")])
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("sequence", "system"), ("sequence", "tools"), ("decisive_step", "system"), ("session", "tools")],
+)
+async def test_no_recording_leaves_the_averages_by_its_instructions_or_tools_which_a_case_states_in_exams(
+    name: str, where: str, source: str, fault: str | None, model_at: ModelAt
+) -> None:
+    rounds = (Round(1, "Book a table.", "It is booked.", (Step("1", tool="book", result="ok"),)),)
+    stated = {"system": BOMB} if where == "system" else {"tools": ({"name": "book", "description": BOMB},)}
+    transcript = replace(Transcript(rounds, source), **stated)
+    found = {"reason": "It did.", "quotes": [], "mark": OWN_MARK, "label": "unsure", "agent": "", "step": "unsure"}
+    answer = said("unsure", sub("booked", "unsure")) if name == "session" else json.dumps(found)
+    with ModelServer({"m": without(BOMB, answer)}) as server:
+        [named] = find_evaluators([name])
+        judged = await named.make({"model": model_at(server.url)}).evaluate(transcript, Context("run"))
+    insight = judged if isinstance(judged, Insight) else judged[0]
+    assert [(each.label, each.fault) for each in insight.verdicts] == [("error" if fault else "unsure", fault)]
 
 
 @pytest.mark.parametrize("in_words", [False, True])

@@ -104,13 +104,14 @@ def test_a_transcript_can_be_shown_without_the_agents_steps_in_brief_and_without
     assert not show(talk(), "mark", WITHOUT_STEPS).cut
 
 
-def test_a_message_after_the_agents_first_words_is_left_out_with_them_unless_it_was_fixed_before() -> None:
+def test_messages_are_left_out_with_the_agents_words_unless_they_were_fixed_before_its_first_ones() -> None:
     rounds = (Round(1, "First.", "a"), Round(2, "Second.", "b"))
     for source, examiner, kept in (
         ("viva", "gpt", 1),
         ("viva", "script", 2),
         ("viva", "replay", 2),
-        ("otlp", "gpt", 2),
+        ("otlp", "gpt", 0),
+        ("otlp", "script", 0),
     ):
         text = show(Transcript(rounds, source, participants={"examiner": examiner}), "m", NOTHING_OF_THE_AGENT).text
         assert [each in text for each in ("First.", "Second.")].count(True) == kept
