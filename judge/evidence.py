@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viva.judge.quotes import Text
-from viva.judge.steps import parts_of, readings, step_text, without_result
+from viva.judge.steps import ENDED, parts_of, readings, step_text, without_result
 from viva.records.text import storable
 from viva.records.trajectory import SURROUNDINGS, is_further_output
 from viva.records.transcript import ENVIRONMENT_ID, Round, Transcript
@@ -22,7 +22,7 @@ FILE = "file:"
 """Begins the place of evidence that is in one of the agent's files, before its path."""
 
 
-_DONE = ("tool", "input", *SURROUNDINGS, "result")
+_DONE = ("tool", "input", *SURROUNDINGS, "result", ENDED)
 _LABELLED = re.compile(rf"^\s*(?:{'|'.join(_DONE)}):\s*", re.IGNORECASE)
 
 

@@ -14,13 +14,15 @@ from typing import Any
 from viva.judge.quotes import Text
 from viva.models.marks import new_mark
 from viva.records.text import one_line, printable, storable
-from viva.records.trajectory import surroundings
+from viva.records.trajectory import how_ended, surroundings
 from viva.records.transcript import LIVE, SERVERS, Step, Transcript
 
 NO_RESULT = "(not run)"
 """Stands for the result of a call for which nobody reported one."""
 NOT_RECORDED = "(not recorded)"
 """The same in a recording, whose source may leave results out."""
+ENDED = "ended"
+"""The name of the part of a step that says how a recorded command ended."""
 INDENT = "    "
 MOST_TOOLS = 100
 """Maximum number of tools that a judge is told of."""
@@ -87,6 +89,8 @@ def parts_of(step: Step, no_result: str = NO_RESULT) -> Iterator[Part]:
         yield "result", step.result
     elif step.tool is not None and step.error is None:
         yield "result", no_result
+    if (ended := how_ended(step)) is not None:
+        yield ENDED, ended
 
 
 def surrounding_parts(step: Step) -> Iterator[Part]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from viva.judge.quotes import Text
 from viva.judge.session.shots import FINAL, Shot, Shown
 from viva.judge.steps import (
+    ENDED,
     NOT_RECORDED,
     origin,
     readings,
@@ -22,11 +23,11 @@ from viva.judge.steps import (
 from viva.judge.turns import WHOLE, Detail, ShownTurn, Source, source_of_message, step_turn, veil
 from viva.judge.view import ShownTranscript, show_turns
 from viva.records.text import one_line, storable
-from viva.records.trajectory import SURROUNDINGS
+from viva.records.trajectory import SURROUNDINGS, how_ended
 from viva.records.transcript import LIVE, Round, Step, Transcript
 from viva.records.verdict import Evidence
 
-_DONE = ("action", *SURROUNDINGS, "result", "error")
+_DONE = ("action", *SURROUNDINGS, "result", "error", ENDED)
 FIELDS = ("subtask", "observation", "thought", "plan", *_DONE, "comment", "application")
 FACTS = ("observation", *_DONE, "application")
 """The fields that say what was seen and what happened. The others are the agent's own words, and so is all of a step
@@ -142,6 +143,7 @@ def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_R
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), **dict(surrounding_parts(step)), "result": step.result, "error": step.error}
+    told[ENDED] = how_ended(step)
     if told["action"] and told["result"] is None and told["error"] is None:
         told["result"] = no_result
     parts = [(name, str(told[name])) for name in names if told.get(name) not in (None, "")]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from viva.judge.steps import Part, origin, surrounding_parts, to_text, without_result
+from viva.judge.steps import ENDED, Part, origin, surrounding_parts, to_text, without_result
 from viva.judge.trajectory import CUT_OFF, NO_TOOL, NOT_PARSED
 from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import storable
@@ -16,6 +16,7 @@ from viva.records.trajectory import (
     UNREAD,
     WRITTEN,
     answer_of,
+    how_ended,
     is_further_output,
     marked,
     span_of,
@@ -39,6 +40,8 @@ class FurtherOutput:
     after: int
     """The number of steps of the trajectory before it."""
     text: str
+    ended: str | None
+    """How the command had ended by then; None if that was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,9 @@ def _further_outputs(transcript: Transcript, numbers: Mapping[int, int]) -> Mapp
             number = numbers.get(id(step), number)
             if step.parent_id is not None and is_further_output(step):
                 text = step.result if step.error is None else f"error: {step.error}"
-                found.setdefault(step.parent_id, []).append(FurtherOutput(round_.number, number, text or ""))
+                found.setdefault(step.parent_id, []).append(
+                    FurtherOutput(round_.number, number, text or "", how_ended(step))
+                )
     return found
 
 
@@ -283,3 +288,5 @@ def call_parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     for output in each.further:
         where = f", in round {output.round}" if output.round != each.round else ""
         yield f"further output{where}", output.text or NOTHING
+    if (ended := each.further[-1].ended if each.further else how_ended(each.step)) is not None:
+        yield ENDED, ended

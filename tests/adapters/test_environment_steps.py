@@ -100,17 +100,17 @@ def test_attributes_of_a_step_are_cut_as_its_other_texts_are() -> None:
         assert len(step.attributes[name]) < MOST_TEXT + 100
 
 
-def test_judges_see_where_and_with_which_variables_a_recorded_command_was_run() -> None:
-    how = {"cwd": "/w/sub", "env": {"X": "rm -r data"}, "exitCode": 0}
+def test_judges_see_where_and_with_which_variables_a_recorded_command_was_run_and_how_it_ended() -> None:
+    how = {"cwd": "/w/sub", "env": {"X": "rm -r data"}, "exitCode": 3}
     called = seen(tool="terminal/create", tool_input={"command": "sh -c 'eval $X'"}, result="gone", attributes=how)
     transcript = Transcript((Round(1, "Tidy up.", "Done.", (called,)),))
     path = ShownTurns(step_turns(decisions(transcript), 1000, "m", transcript)).text
     for text in (show(transcript).text, path):
         assert "cwd: /w/sub" in text
         assert 'env: {"X": "rm -r data"}' in text
-        assert "exitCode" not in text
+        assert "ended: with exit code 3" in text
     assert [each.where for each in look_up(transcript, [(1, "rm -r data")], by=("seen",))[0]] == [called.id]
-    assert ("env", '{"X": "rm -r data"}') in list(step_texts(called))
+    assert {("env", '{"X": "rm -r data"}'), ("ended", "with exit code 3")} <= set(step_texts(called))
     assert "cwd" not in show(Transcript((Round(1, "?", "ok", (replace(called, recorded_by="agent"),)),))).text
 
 

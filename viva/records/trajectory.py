@@ -82,6 +82,18 @@ def surroundings(step: Step) -> Iterator[tuple[str, Any]]:
         yield from ((name, step.attributes[name]) for name in SURROUNDINGS if step.attributes.get(name) is not None)
 
 
+def how_ended(step: Step) -> str | None:
+    """Return how a command that an environment step recorded had ended by then; None for other steps."""
+    if not step.from_environment:
+        return None
+    code, signal = step.attributes.get("exitCode"), step.attributes.get("signal")
+    if type(code) is int:
+        return f"with exit code {code}"
+    if isinstance(signal, str):
+        return f"by signal {signal}"
+    return "not yet" if step.attributes.get("running") is True else None
+
+
 def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that call a tool, each call once.
 

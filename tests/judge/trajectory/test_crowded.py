@@ -64,13 +64,16 @@ async def test_no_number_of_short_steps_shortens_a_recorded_command(name: str, b
 
 RUN = Step(f"{ENVIRONMENT_ID}1", tool="sh", tool_input={"command": "make test"}, result="", recorded_by=ENVIRONMENT)
 LATER = Step(f"{ENVIRONMENT_ID}2", parent_id=RUN.id, result="3 tests FAILED", recorded_by=ENVIRONMENT)
+STILL_RUNNING, FAILED = {"running": True}, {"exitCode": 2, "signal": None}
 
 
 @pytest.mark.parametrize("name", EVALUATORS)
-async def test_what_a_command_wrote_after_its_round_is_shown(name: str, model_at: ModelAt) -> None:
-    rounds = (Round(1, "Test it.", "I started.", (RUN,)), Round(2, "And?", "All tests passed.", (LATER,)))
+async def test_what_a_command_wrote_after_its_round_and_how_it_ended_is_shown(name: str, model_at: ModelAt) -> None:
+    run, later = replace(RUN, attributes=STILL_RUNNING), replace(LATER, attributes=FAILED)
+    rounds = (Round(1, "Test it.", "I started.", (run,)), Round(2, "And?", "All tests passed.", (later,)))
     question, *_ = await asked(name, Transcript(rounds), model_at)
     assert "3 tests FAILED" in question
+    assert "ended: with exit code 2" in question
     assert "(not run)" not in question
 
 

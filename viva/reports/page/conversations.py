@@ -9,10 +9,10 @@ from itertools import zip_longest
 from typing import Any
 
 from viva.journal.reader import StoredRun
-from viva.judge.steps import input_text, to_text
+from viva.judge.steps import ENDED, input_text, to_text
 from viva.records.codec import to_plain
 from viva.records.text import one_line, printable
-from viva.records.trajectory import surroundings, trajectory_steps
+from viva.records.trajectory import how_ended, surroundings, trajectory_steps
 from viva.records.transcript import NO_USAGE, Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words, tokens_words
 from viva.reports.console.run import record_usage_lines
@@ -262,6 +262,8 @@ def step_texts(step: Step) -> Iterator[tuple[str, str]]:
             yield from _named(name, value)
         if name == "tool_input":
             yield from ((title, input_text(given)) for title, given in surroundings(step))
+    if (ended := how_ended(step)) is not None:
+        yield ENDED, ended
     yield from told_by(step)
 
 
