@@ -15,6 +15,7 @@ from tests.conftest import ModelAt
 from tests.judge.exam.test_review import answer as review_answer
 from tests.judge.session.asked import pictures, said, sub
 from tests.model_server import (
+    FLAGGED,
     OWN_MARK,
     TOO_LARGE,
     Answer,
@@ -23,7 +24,9 @@ from tests.model_server import (
     ModelServer,
     Play,
     Request,
+    ServerError,
     resolve,
+    sequence,
     text_of,
     verdict,
     without_structured_output,
@@ -68,11 +71,14 @@ def at_most(characters: int, then: Play, refusal: Fault = CONTEXT) -> Callable[[
     return part
 
 
-def without(words: str, then: Play) -> Callable[[Request], str | Answer | Fault]:
+FILTER = BadRequest("content_filter: the prompt")
+
+
+def without(words: str, then: Play, refusal: Fault = FILTER) -> Callable[[Request], str | Answer | Fault]:
     """A provider whose filter refuses prompts with some words."""
 
     def part(request: Request) -> str | Answer | Fault:
-        return BadRequest("content_filter: the prompt") if words in everything(request) else resolve(then, request)
+        return refusal if words in everything(request) else resolve(then, request)
 
     return part
 
@@ -177,6 +183,31 @@ async def test_words_of_the_agent_that_a_filter_refuses_leave_the_verdict_open_a
         assert insight.verdicts[-1].flags == ("transcript-refused",)
         assert "refuses what the agent said or did" in insight.verdicts[-1].reason
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
+
+
+@pytest.mark.parametrize(
+    ("refusal", "before"),
+    # Where nothing was answered before, only its words tell a filter's 403 from that of a wrong key.
+    [(FLAGGED, ()), (ServerError(451), ()), (ServerError(403), ("No.",))],
+    ids=repr,
+)
+@pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
+async def test_a_filter_may_refuse_words_with_any_status_that_providers_use(
+    judged: Judged, answer: str, label: str, refusal: Fault, before: tuple[str, ...], model_at: ModelAt
+) -> None:
+    transcript = talk(f"The table is booked. {BOMB}")
+    insight, _ = await judged(sequence(*before, then=without(BOMB, answer, refusal)), model_at, transcript)
+    assert (insight.label, insight.verdicts[-1].flags) == ("unsure", ("transcript-refused",))
+    assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
+
+
+@pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
+async def test_a_key_that_is_refused_from_the_middle_on_is_the_providers_failure(
+    judged: Judged, answer: str, label: str, model_at: ModelAt
+) -> None:
+    transcript = talk("The table is booked.")
+    insight, _ = await judged(sequence("No.", then=ServerError(403)), model_at, transcript)
+    assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
 
 
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
