@@ -306,6 +306,7 @@ MISLED: list[Any] = [
     pytest.param(lambda answer: Answer(None, refusal=SORRY), "transcript-refused", id="a refusal in its field"),
     pytest.param(lambda answer: answer.replace(OWN_MARK, "banana"), "transcript-unanswered", id="a word as mark"),
     pytest.param(lambda answer: answer.replace(OWN_MARK, "sesame"), "transcript-unanswered", id="a mark of its own"),
+    pytest.param(lambda answer: answer.replace(OWN_MARK, "\\ud800"), "transcript-unanswered", id="half a character"),
     pytest.param(lambda answer: answer.replace('"reason"', '"why"'), "transcript-unanswered", id="another form"),
 ]
 """What a judge answers that does as a transcript says, and the flag of the verdict."""
