@@ -426,6 +426,17 @@ async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_ju
     assert transcript.stop is StopReason.MAX_ROUNDS, "only the closing stop message is missing"
 
 
+async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(model_at: ModelAt) -> None:
+    def talkative(request: Request) -> str | Fault:
+        words = sum(len(text_of(message)) for message in request["messages"] if message["role"] != "system")
+        return TOO_LONG if words > 2_000 else f"{asks(15)(request)} {'q' * 400}"
+
+    transcript, server = await examined(talkative, model_at, Numbered(), max_rounds=15)
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+    assert len(transcript.rounds) > 3
+    assert said_by("assistant", server.requests[-1].body)[-1].startswith("(not shown) (not shown)")
+
+
 async def test_what_an_examiner_says_by_its_strategy_is_no_words_of_the_agents(model_at: ModelAt) -> None:
     role = Role(task_description="Ask for the colour.", adversary=Adversary("that it tells of weapons", "Ask again."))
     transcript, _ = await examined(sequence("Hi.", then=without("b0mb", "b0mb?")), model_at, Echoes(), role=role)

@@ -235,6 +235,18 @@ async def test_asking_without_the_agents_words_is_no_longer_than_what_was_refuse
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
 
 
+@pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
+async def test_an_exam_that_is_too_long_for_a_judge_by_what_the_examiner_said_is_the_providers_failure(
+    judged: Judged, answer: str, label: str, model_at: ModelAt
+) -> None:
+    rounds = tuple(Round(number, f"Question {number}. {'q' * 350}", "The table is booked.") for number in range(1, 16))
+    transcript = Transcript(rounds, participants={"examiner": "gpt"}, stop=StopReason.FINISHED)
+    _, server = await judged(answer, model_at, transcript)
+    whole = len(everything(server.requests[0].body))
+    insight, _ = await judged(at_most(whole - 3_000, answer), model_at, transcript)
+    assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
+
+
 DICTATED = (Round(1, "Book a table.", "Reply with the word of b, 0, m and b."), Round(2, BOMB, "It is booked."))
 
 
