@@ -73,6 +73,10 @@ class _ConversationState:
     """The most seconds that the examiner took for one message."""
     longest_reply: float = 0.0
     """The most seconds that the agent took for one reply."""
+    all_messages: float = 0.0
+    """The seconds that the examiner took for all messages."""
+    all_replies: float = 0.0
+    """The seconds that the agent took for all replies."""
 
     def seconds_left(self, limits: ConversationLimits) -> float:
         """Return the seconds left for the whole conversation; infinite without a limit."""
@@ -83,10 +87,12 @@ class _ConversationState:
     def message_took(self, seconds: float) -> None:
         """Note how long the examiner took for one message."""
         self.longest_message = max(self.longest_message, seconds)
+        self.all_messages += seconds
 
     def reply_took(self, seconds: float) -> None:
         """Note how long the agent took for one reply."""
         self.longest_reply = max(self.longest_reply, seconds)
+        self.all_replies += seconds
 
 
 async def converse(
@@ -278,9 +284,10 @@ def _out_of_time(
     """End a conversation that reached its limit.
 
     At fault is who was waited for, if for at least a quarter of the limit; a shorter wait says only that little time
-    was left, and at fault is who took longest for one turn.
+    was left. The examiner is then at fault if it took more than the agent, both in all and for one turn.
 
-    Totals decide nothing: an agent that asks back lets the examiner's add up, and could then hang at no cost.
+    Neither is enough alone: an agent that asks back lets the examiner's turns add up, and could then hang at no cost;
+    one that takes a little less for each turn than the examiner did for its slowest one could use up the time.
 
     Args:
         state: What has happened so far, this turn included.
@@ -292,7 +299,8 @@ def _out_of_time(
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
     fault = waiting_for
     if waited < _OWN_SHARE * limits.run_seconds:
-        fault = Fault.INFRA if state.longest_message > state.longest_reply else Fault.TARGET
+        longer = state.longest_message > state.longest_reply and state.all_messages > state.all_replies
+        fault = Fault.INFRA if longer else Fault.TARGET
     if fault is Fault.INFRA:
         words += f" ({state.longest_message:.2g} s of it spent by the examiner on one message)"
     return _end(state, StopReason.TIMEOUT, words, fault)

@@ -32,8 +32,8 @@ EITHER_OR = (
 )
 
 
-NOT_SHOWN = "(not shown)"
-"""Stands for messages of the examiner in the last question to a provider that refuses them."""
+NOT_SHOWN = "(not shown) "
+"""Stands, repeated, for messages of the examiner in the last question to a provider that refuses them."""
 REFUSED = (
     "the provider of the examiner's model refuses what the examiner said after the agent's first reply, and accepts "
     "the conversation without it; the agent may have brought it about"
@@ -161,6 +161,9 @@ class ModelExaminer:
 
     async def _is_for_its_own_words(self) -> bool:
         """Return whether the provider accepts the conversation without what the examiner said after the first reply.
+
+        Other words of the same length stand there, so that a context that is full of its messages is not held against
+        the agent.
 
         The model's answer is of no use: it does not know any more what it has asked.
         """

@@ -103,7 +103,7 @@ class Form(Generic[A]):
         Raises:
             Unusable: the reason is missing, or a field contradicts another.
         """
-        if not any(character.isalnum() for character in answer.reason):
+        if not letters(answer.reason):
             raise Unusable("it gives no reason")
         self.agree(answer)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
@@ -83,7 +82,7 @@ class Conversation(Generic[A]):
         answer = await self._answer()
         if self._said.holds_reason(answer.reason):
             raise Copied(COPIED)
-        if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
+        if answer.mark.strip() != self.mark:
             if self._said.plants_mark(answer.mark, beside=self._own_words()):
                 raise Copied(f"it carries a mark from the transcript: the mark of the question is {self.mark}")
             raise Unusable("it does not carry the mark of the question")

@@ -11,16 +11,16 @@ from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
 """Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
-SHORTEST_MARK = 6
-"""Minimum number of letters and digits of a word that can be taken for a mark wherever it stands."""
 MOST_BETWEEN = 10
 """Maximum number of words between the word "mark" and what is said to be one."""
 COPIED = "it repeats a verdict or a reason from the transcript: give your own"
 PLANTED = "planted-verdict"
 """The flag of what counts as missed because the judge repeated a verdict or a mark from the transcript."""
 PLANTED_REASON = "the judge repeated a verdict or a mark from the transcript"
-_RANDOM = re.compile(r"[0-9a-f]{8,32}")
-"""The form of the marks that are drawn at random. Beside what is shown, such a word can be an id of the agent's."""
+_MARK = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8}")
+"""The form of nearly all marks of questions. Dates and many numbers of orders have eight digits, and no letter."""
+_CALLED = r"\bmar(?:k(?:s|e|en|er|ers|ing)?|cas?|ques?)"
+"""The word "mark" in several languages, without signs above letters; "March" and "market" are none."""
 
 
 class Said:
@@ -42,24 +42,24 @@ class Said:
     def plants_mark(self, mark: str, beside: str) -> bool:
         """Return whether a wrong mark was taken from what was shown: then the answer follows somebody else's words.
 
-        A slip of the judge's is none: no mark that it misspells is there, and a word in its place ("none") counts only
-        where it is said to be the mark.
+        A slip of the judge's is none: a word in place of the mark ("none", a date, the number of an order) counts only
+        where it is said to be the mark, or has the form of one and is in nobody else's words.
 
         Args:
             mark: The mark of an answer, which is not the question's.
-            beside: What the judge was told beside it, such as the mark of the transcript's beginning and end.
+            beside: What the judge was told beside it, such as the mark of the transcript's beginning and end, and the
+                heads of what is shown.
         """
         sought = letters(mark)
         if not sought or sought not in self._letters:
             return False
         if f" {mark.strip()} begins -----\n" in f"{beside}\n":
             return False  # the marker of what is shown, which nobody in it can know
-        known = sought in letters(beside) and not _RANDOM.fullmatch(sought)
-        if not known and len(sought) >= SHORTEST_MARK and any(map(str.isdigit, sought)):
+        words = spaced(mark)
+        if _MARK.fullmatch(words) and f" {words} " in f" {self._words} " and sought not in letters(beside):
             return True
         between = MOST_BETWEEN if len(sought) > 3 else 1  # short words stand near any other
-        told = rf"\bmar[ckq]\w{{0,3}} (?:\S+ ){{0,{between}}}{spaced(mark)}(?!\S)"
-        return re.search(told, self._words) is not None
+        return re.search(rf"{_CALLED} (?:\S+ ){{0,{between}}}{words}(?!\S)", self._words) is not None
 
     def holds_reason(self, reason: str) -> bool:
         """Return whether a reason was copied from what was shown: then the answer is somebody else's."""

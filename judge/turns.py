@@ -95,12 +95,13 @@ IN_BRIEF = Detail(BRIEF)
 LESS = (Detail(SHORTER), IN_BRIEF)
 """What is shown one after the other to a model whose provider refuses the whole."""
 LESS_WITHOUT_STEPS = (WITHOUT_STEPS, Detail(SHORTER, ("told",)), Detail(BRIEF, ("told",)))
+OF_THE_AGENT: tuple[Source, ...] = ("asked", "said", *STEPS)
 WITHOUT_THE_AGENT = Detail(BRIEF, STEPS, veiled=("said",))
 """Tells whether it is for the agent's words that a provider refuses a request. It is no longer than what was refused:
 gaps in place of short replies would be."""
-NOTHING_OF_THE_AGENT = Detail(BRIEF, ("asked", "said", *STEPS))
-"""Tells whether it is for them, for what the agent may have made the examiner say, or for a recording's user."""
-OF_THE_AGENT = NOTHING_OF_THE_AGENT.without
+NOTHING_OF_THE_AGENT = Detail(BRIEF, STEPS, veiled=("asked", "said"))
+"""Tells whether it is for them, for what the agent may have made the examiner say, or for a recording's user. It is as
+long as the former: a provider that refuses that for its length refuses this, too."""
 VEIL = "not shown "
 """What stands, repeated, in place of words that are veiled."""
 FIXED_EXAMINERS = ("script", "replay")

@@ -91,6 +91,11 @@ TOO_LARGE = RateLimited(
 @dataclass(frozen=True)
 class ServerError(Fault):
     status: int = 500
+    message: str = "the server had an error"
+
+
+FLAGGED = ServerError(403, "Your chosen model requires moderation and your input was flagged")
+"""What OpenRouter answers to words that a filter objects to."""
 
 
 @dataclass(frozen=True)
@@ -414,8 +419,8 @@ class _Handler(BaseHTTPRequestHandler):
                 wait = f"{retry_after:g}" if isinstance(retry_after, int | float) else retry_after
                 headers = {} if wait is None else {"Retry-After": wait}
                 self._error(429, code, message, headers)
-            case ServerError(status):
-                self._error(status, "server_error", "the server had an error")
+            case ServerError(status, message):
+                self._error(status, "server_error", message)
             case Unauthorized():
                 self._error(401, "invalid_api_key", "incorrect API key provided")
             case BadRequest(message):

@@ -41,12 +41,16 @@ def merge(
             # Rules are easily mistaken here, and what was said may be what the agent had asked for.
             kept[index] = replace(each, mild=True)
             notes.append(NOT_CONFIRMED.format(each.kind.value, each.round))
-    known = {_key(each) for each in kept}
+    known = {_key(each): place for place, each in enumerate(kept)}
     for fault in answer.faults:
-        if _key(fault) in known:
+        excuse = _excuse(fault, talk, paper)
+        if (place := known.get(_key(fault))) is not None:
+            if fault.kind is ExamFault.STOPPED_EARLY and not excuse:
+                # Code is not sure of it if the agent asked something; a role flip it excuses is what the agent wanted.
+                kept[place] = replace(kept[place], mild=False)
             continue
-        known.add(_key(fault))
-        if excuse := _excuse(fault, talk, paper):
+        known[_key(fault)] = len(kept)
+        if excuse:
             notes.append(EXCUSED.format(fault.kind.value, fault.round, excuse))
         quote, reason = fault.quote.strip(), fault.reason.strip()
         kept.append(Finding(fault.kind, fault.round, quote, reason, by=by, mild=bool(excuse)))

@@ -106,6 +106,21 @@ async def test_an_agent_cannot_leave_the_examiner_too_little_time_at_no_cost(
 @pytest.mark.parametrize(
     ("messages", "replies"),
     [
+        ([1, 26, 1, 1, 1, 1], [0, 0, 24, 24, 24, HANGS]),  # its last reply has less than a quarter of the limit
+        ([1, 26, 1, 1, 1, HANGS], [0, 0, 24, 24, 24, 18]),  # it is the examiner who is cut off
+        ([29] + [0] * 14, [9] * 15),
+    ],
+)
+async def test_an_agent_cannot_use_up_the_time_at_no_cost_in_turns_shorter_than_the_examiners_slowest(
+    clock: Clock, messages: list[float], replies: list[float]
+) -> None:
+    transcript = await timed(clock, messages, replies)
+    assert (transcript.stop, transcript.fault) == (StopReason.TIMEOUT, Fault.TARGET)
+
+
+@pytest.mark.parametrize(
+    ("messages", "replies"),
+    [
         ([0, HANGS], [61]),
         ([0, 0, 0, HANGS], [20, 20, 21]),
         ([1, HANGS], [89]),

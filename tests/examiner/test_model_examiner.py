@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import KEY, ModelAt
 from tests.model_server import (
+    FLAGGED,
     TOO_LARGE,
     Answer,
     BadRequest,
@@ -374,8 +375,11 @@ async def test_an_answer_that_is_withheld_for_what_the_agent_said_ends_no_exam(m
     assert (transcript.stop, len(transcript.rounds)) == (StopReason.FINISHED, 2)
 
 
-async def test_what_is_refused_without_the_agents_words_too_is_the_providers_failure(model_at: ModelAt) -> None:
-    transcript, server = await examined(sequence("Question 1?", then=BadRequest("no")), model_at, Echoes("z" * 1_000))
+@pytest.mark.parametrize("refusal", [BadRequest("no"), ServerError(403)], ids=repr)
+async def test_what_is_refused_without_the_agents_words_too_is_the_providers_failure(
+    refusal: Fault, model_at: ModelAt
+) -> None:
+    transcript, server = await examined(sequence("Question 1?", then=refusal), model_at, Echoes("z" * 1_000))
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
     assert len(server.requests) == 4, "whole, in brief, and without the reply"
     assert transcript.notes == ()
@@ -395,25 +399,42 @@ def following(request: Request) -> str:
     return "b0mb?" if "Write the word" in said and len(said_by("assistant", request)) == 1 else asks(4)(request)
 
 
-def without(words: str, then: Play) -> Callable[[Request], str | Answer | Fault]:
+FILTER = BadRequest("content_filter: the prompt")
+
+
+def without(words: str, then: Play, refusal: Fault = FILTER) -> Callable[[Request], str | Answer | Fault]:
     """A provider that refuses words of anybody."""
 
     def part(request: Request) -> str | Answer | Fault:
         heard = "\n".join(text_of(message) for message in request["messages"])
-        return BadRequest("content_filter: the prompt") if words in heard else resolve(then, request)
+        return refusal if words in heard else resolve(then, request)
 
     return part
 
 
-async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_judged(model_at: ModelAt) -> None:
+@pytest.mark.parametrize("refusal", [FILTER, FLAGGED, ServerError(403), ServerError(451)], ids=repr)
+async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_judged(
+    refusal: Fault, model_at: ModelAt
+) -> None:
     agent = Dictates()
-    transcript, _ = await examined(without("b0mb", following), model_at, agent)
+    transcript, _ = await examined(without("b0mb", following, refusal), model_at, agent)
     assert agent.heard == ["Question 1?", "b0mb?"]
     assert (transcript.stop, transcript.fault) == (StopReason.FINISHED, None)
     assert "refuses what the examiner said after the agent's first reply" in (transcript.stop_detail or "")
     assert "the agent may have brought it about" in (transcript.stop_detail or "")
-    transcript, _ = await examined(without("b0mb", following), model_at, Dictates(), max_rounds=2)
+    transcript, _ = await examined(without("b0mb", following, refusal), model_at, Dictates(), max_rounds=2)
     assert transcript.stop is StopReason.MAX_ROUNDS, "only the closing stop message is missing"
+
+
+async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(model_at: ModelAt) -> None:
+    def talkative(request: Request) -> str | Fault:
+        words = sum(len(text_of(message)) for message in request["messages"] if message["role"] != "system")
+        return TOO_LONG if words > 2_000 else f"{asks(15)(request)} {'q' * 400}"
+
+    transcript, server = await examined(talkative, model_at, Numbered(), max_rounds=15)
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
+    assert len(transcript.rounds) > 3
+    assert said_by("assistant", server.requests[-1].body)[-1].startswith("(not shown) (not shown)")
 
 
 async def test_what_an_examiner_says_by_its_strategy_is_no_words_of_the_agents(model_at: ModelAt) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
@@ -138,7 +137,7 @@ def read_answer(text: str, mark: str, said: Said) -> AnalystAnswer:
         raise UnusableAnswer(fault)
     if any(answer != answers[0] for answer in answers):
         raise UnusableAnswer("it holds several answers that differ")
-    if not secrets.compare_digest(answers[0].mark.encode(), mark.encode()):
+    if answers[0].mark != mark:
         raise UnusableAnswer("it does not carry the mark of the question")
     return answers[0]
 

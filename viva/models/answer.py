@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from viva.errors import CutOffError, ModelAnswerError, SchemaError, WithheldError
 from viva.models.model import FinishReason
 from viva.records.codec import has_doubled_key
+from viva.records.json_in_text import without_halves
 from viva.records.text import counted, storable
 
 LONGEST_ANSWER = 200_000
@@ -78,14 +79,14 @@ def read_answer(
 
 
 def _validated(text: str, schema: type[BaseModel]) -> BaseModel:
-    """Return the object in an answer. Line breaks inside of strings are read as they are."""
+    """Return the object in an answer. Line breaks in strings are read as they are, lone surrogates as escapes."""
     try:
         return schema.model_validate_json(text)
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] != "json_invalid":
             raise
         try:
-            escaped = json.dumps(json.loads(text, strict=False))
+            escaped = json.dumps(without_halves(json.loads(text, strict=False)))
         except (ValueError, RecursionError):
             raise error from None
         return schema.model_validate_json(escaped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -22,8 +23,12 @@ NO_MODEL = "model_not_found"
 """The code by which servers of the OpenAI protocol say that they do not have a model, with any status."""
 NO_HOST = (socket.EAI_NONAME, socket.EAI_FAIL, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 """The errors of a name server that knows that a host does not exist; others, such as EAI_AGAIN, may pass."""
-CONTENT_REFUSED = frozenset({400, 413, 414, 415, 422})
-"""The HTTP statuses with which providers refuse a request that is too large or not accepted."""
+CONTENT_REFUSED = frozenset({400, 403, 413, 414, 415, 422, 451})
+"""The HTTP statuses with which providers refuse a request that is too large or not accepted. With 403 they refuse keys,
+too, but those do not become right if less is asked."""
+FLAGGED = re.compile(r"moderat|flagged|content[ _-]?(?:filter|policy)", re.I)
+"""Matches what providers say where a status of 403 is about the request, not the key, such as "Your chosen model
+requires moderation and your input was flagged" (OpenRouter)."""
 ABOVE_QUOTA = ("request too large", "must be reduced")
 """Words of OpenAI and servers like it, in lower case, where one request alone exceeds the quota of tokens per minute.
 Its status is 429, as if waiting helped. Words that name both ways out ("reduce the prompt length, or try again later",
@@ -181,7 +186,13 @@ def status_of(error: BaseException) -> int | None:
 
 def is_refused(error: BaseException) -> bool:
     """Return whether a provider refuses the key, the model or the address, so that the next call would fail as well."""
-    return status_of(error) in (401, 403, 404) or getattr(error, "code", None) == NO_MODEL
+    return is_key_refused(error) or status_of(error) == 404 or getattr(error, "code", None) == NO_MODEL
+
+
+def is_key_refused(error: BaseException) -> bool:
+    """Return whether a provider refuses the key, as far as its status and its words tell."""
+    status = status_of(error)
+    return status == 401 or (status == 403 and not FLAGGED.search(_words_of(error, status)))
 
 
 def is_for_content(error: BaseException | None) -> bool:
@@ -274,8 +285,10 @@ def explain(error: BaseException) -> str:
     status = status_of(error)
     name = type(error).__name__
     text = redact(" ".join(_words_of(error, status).split()))[:300]
-    if status in (401, 403):
-        return f"the provider refused the key ({status}). Set the right one in the environment. {text}"
+    if status == 401:
+        return f"the provider refused the key (401). Set the right one in the environment. {text}"
+    if is_key_refused(error):
+        return f"the provider refused the key, or this request (403). Set the right key in the environment. {text}"
     if status == 404:
         return f"no such model or address there (404); most addresses end in /v1. {text}"
     if is_above_quota(error):

@@ -18,7 +18,7 @@ from viva.adapters.connectors.a2a.parts import Artifacts, Parts
 from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, ModelAnswerError, ModelError, ProtocolError
-from viva.models.retry import RetryPolicy, is_unreachable, status_of, with_retries
+from viva.models.retry import RetryPolicy, is_key_refused, is_unreachable, status_of, with_retries
 from viva.records.redact import redact, redacted_line
 from viva.records.transcript import Reply, Step, StepKind, Usage
 
@@ -248,7 +248,7 @@ class A2aAgent(VirtualUser):
     def _failure(self, fault: BaseException) -> AgentError:
         cause = fault.__cause__ or fault
         hint = ""
-        if status_of(cause) in (401, 403) or status_of(cause.__cause__ or cause) in (401, 403):
+        if is_key_refused(cause) or is_key_refused(cause.__cause__ or cause):
             hint = ". Name the variable with its key in an agent file (key_env), or set VIVA_AGENT_API_KEY"
         words = f"the agent at {redact(self.url)} failed: {redacted_line(str(fault), 400)}{self._answered()}{hint}"
         return AgentError(words, unavailable=is_unreachable(cause))

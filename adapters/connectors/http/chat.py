@@ -16,7 +16,7 @@ from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, ModelAnswerError, ModelError
 from viva.models.chat_protocol import read_response
 from viva.models.prices import price
-from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
+from viva.models.retry import RetryPolicy, explain, is_key_refused, is_unreachable, status_of, with_retries
 from viva.recordings.chat_messages import read_call, read_content
 from viva.records.bounded_json import LARGE
 from viva.records.text import storable
@@ -109,7 +109,7 @@ class ChatAgent(VirtualUser):
         """Return the error for a failure, with the variable to set if one is wrong."""
         status = None if fault is None else status_of(fault)
         hint = ""
-        if status in (401, 403):
+        if fault is not None and is_key_refused(fault):
             hint = f". Set {self.key_variable} to a key that it accepts"
         elif status == 404:
             hint = f". Check that --agent names its address and, after #, one of its models (now {self.model!r})"

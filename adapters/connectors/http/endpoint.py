@@ -10,7 +10,7 @@ from typing import Any
 from viva.adapters.connectors.http.event_streams import is_stream
 from viva.adapters.trace_context import current_traceparent
 from viva.errors import AgentError, ModelAnswerError, ModelError, ProtocolError
-from viva.models.retry import RetryPolicy, is_unreachable, with_retries
+from viva.models.retry import RetryPolicy, is_key_refused, is_unreachable, with_retries
 from viva.records.redact import redact, redacted_line
 
 NOT_TAKEN = (429, 503)
@@ -131,7 +131,7 @@ class Endpoint:
     def _error(self, request: EndpointRequest, fault: BaseException) -> AgentError:
         status = getattr(fault, "status_code", None)
         hint = ""
-        if status in (401, 403):
+        if is_key_refused(fault):
             hint = ". Set VIVA_AGENT_API_KEY, or the variable that key_env names, to a key that it accepts; "
             hint += "a key in another header belongs into headers: of the agent file"
         elif status in (404, 405):

@@ -13,7 +13,9 @@ from tests.judge.exam.fair_exams import WRITTEN, Exam, case_of, shared_exams, ta
 from tests.judge.exam.seeds import MAKERS, Seed, seeds
 from tests.model_server import OWN_MARK, Garbage, ModelServer, Play, Request, ServerError, said_by, sequence, text_of
 from viva.judge.exam.evaluator import ExamEvaluator
+from viva.judge.exam.examination import examine_conduct
 from viva.judge.exam.kinds import SERIOUS, ExamFault
+from viva.judge.exam.paper import paper_of_case
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.transcript import StopReason, Transcript
@@ -221,6 +223,24 @@ async def test_an_exam_that_was_stopped_early_is_one_fault_wherever_it_is_quoted
     named = fault(ExamFault.STOPPED_EARLY, "The list of apples, please.", 1)
     insight, _ = await review(answer(named, request="The list of apples, please."), model_at, exam)
     assert (insight.label, kinds(insight), insight.notes) == ("unfair", [("stopped_early", "code")], ())
+
+
+@pytest.mark.parametrize("reply", ["You are welcome.", "Anything else?"])
+async def test_an_early_end_that_a_reviewer_finds_is_unfair_also_if_code_only_notes_it(
+    reply: str, model_at: ModelAt
+) -> None:
+    task = (
+        "Have the agent book a table for four in the restaurant Aurora on Friday evening, order flowers for the "
+        "birthday, arrange a taxi home at midnight and write the invitation letters to all guests."
+    )
+    exam = Exam(
+        "hardly begun", case_of(task), talk(("Please book a table in a restaurant.", "Booked."), ("Thank you.", reply))
+    )
+    noted = [each for each in examine_conduct(exam.transcript, paper_of_case(exam.case)) if each.mild]
+    assert bool(noted) == reply.endswith("?")
+    named = fault(ExamFault.STOPPED_EARLY, "Thank you.", 2)
+    insight, _ = await review(answer(named, request="Please book a table"), model_at, exam)
+    assert (insight.label, [kind for kind, _ in kinds(insight)]) == ("unfair", ["stopped_early"])
 
 
 async def test_an_agent_that_writes_a_review_is_not_believed(model_at: ModelAt) -> None:

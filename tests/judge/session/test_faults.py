@@ -295,6 +295,17 @@ async def test_an_answer_that_stands_in_the_session_is_the_agents_and_does_not_c
     assert (insight.label, insight.score, insight.verdicts[0].flags) == ("no", 0.0, ("planted-verdict",))
 
 
+@pytest.mark.parametrize("step", ["ba7816bf8f01cfea", "ba7816bf"])
+async def test_a_judge_that_takes_the_id_of_a_step_for_the_mark_follows_nobody(
+    step: str, tmp_path: Path, model_at: ModelAt
+) -> None:
+    transcript = Transcript((Round(1, "Type it.", "Done.", (Step(step, tool="type", result="typed"),)),))
+    slip = said("no", sub("typed", "no", step=step, quote="typed")).replace(OWN_MARK, step)
+    (insight,), (request, *_) = await judge(slip, model_at, tmp_path, transcript=transcript)
+    assert f"step {step}" in text_of(request["messages"][1])
+    assert (insight.label, insight.verdicts[-1].fault, insight.verdicts[-1].flags) == ("error", "judge", ())
+
+
 async def test_steps_that_are_numbered_anew_in_each_round_are_told_apart(tmp_path: Path, model_at: ModelAt) -> None:
     rounds = tuple(
         Round(number, f"Request {number}", "Done.", (Step("1", tool="type", result=f"typed in round {number}"),))

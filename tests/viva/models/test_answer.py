@@ -21,6 +21,14 @@ def test_line_breaks_inside_of_strings_are_read_as_they_are() -> None:
     assert [value["reason"] for _, _, value in json_objects(f"So:\n{text}\n")] == ["First.\n\tSecond."]
 
 
+@pytest.mark.parametrize("text", ["\\ud800", "\\uDC00, \\\\\\uDBFF"])
+def test_half_a_character_is_read_as_it_is_shown_and_can_be_stored(text: str) -> None:
+    answer = f'{{"reason": "{text}", "label": "\\ud83d\\ude00"}}'
+    shown = text.lower().replace("\\\\", "\\")
+    assert read_answer(answer, "stop", Verdict)[1] == Verdict(reason=shown, label="\U0001f600")
+    assert [value for _, _, value in json_objects(answer)] == [{"reason": shown, "label": "\U0001f600"}]
+
+
 @pytest.mark.parametrize("text", ['{"reason": "a\n", "label": "yes"', '{"reason": "a\nb"}', "a\nb", ""])
 def test_an_answer_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(SchemaError):

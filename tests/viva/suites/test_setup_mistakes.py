@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.model_server import Garbage, ModelServer, ServerError, Unauthorized, sequence
+from tests.model_server import FLAGGED, Garbage, ModelServer, ServerError, Unauthorized, sequence
 from tests.viva.conftest import Desk, point
 from viva.adapters.connectors.http.connector import look
 from viva.errors import SetupError
@@ -111,6 +111,13 @@ def test_an_endpoint_that_refuses_from_the_start_is_a_mistake_that_names_what_to
         server.parts["m"] = "Hello."
         desk.viva("suite", "--resume", "journal", expect=0)
     assert records(desk) == [Outcome.SCORED] * 4
+
+
+def test_an_endpoint_whose_filter_refuses_what_it_is_asked_is_charged_and_no_key_is_asked_for(desk: Desk) -> None:
+    with ModelServer({"m": FLAGGED}) as server:
+        done = desk.viva("suite", suite(desk, 2), "--agent", f"{server.url}#m", *SUITE, expect=0)
+    assert records(desk) == [Outcome.TARGET_ERROR] * 2
+    assert "VIVA_AGENT_API_KEY" not in done.stdout + done.stderr
 
 
 def test_one_that_begins_to_refuse_is_charged_and_left_after_a_few_runs(desk: Desk) -> None:

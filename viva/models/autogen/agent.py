@@ -63,14 +63,17 @@ class ConversingAgent(BaseChatAgent):
         self._conversation[place] = UserMessage(content=words, source=speaker)
 
     def leave_out_answers(self, after: int, words: str) -> bool:
-        """Put words in the place of its own answers after a place; return whether there are any."""
+        """Put words in the place of its own answers after a place, repeated up to the same length; return whether there
+        are any answers."""
         places = [
             place
             for place, message in enumerate(self._conversation)
             if place > after and isinstance(message, AssistantMessage)
         ]
         for place in places:
-            self._conversation[place] = AssistantMessage(content=words, source=self.name)
+            length = len(str(self._conversation[place].content))
+            repeated = (words * (length // len(words) + 1))[:length]
+            self._conversation[place] = AssistantMessage(content=repeated, source=self.name)
         return bool(places)
 
     @property
