@@ -116,6 +116,8 @@ class Upstream:
         """End the server and all its descendants."""
         if self._copying is not None:
             await asyncio.wait((self._copying,))
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await self._copying  # its error is read, also if `start` was cancelled meanwhile
         task, self._task, self._client = self._task, None, None
         if task is None:
             return

@@ -35,11 +35,32 @@ def compose(loader: Callable[[str], Any], text: str) -> tuple[Any, yaml.Node | N
     if yaml.__with_libyaml__ and not _ODD.search(text):
         try:
             found = _quick(loader)(text)
-            return found, found.get_single_node()
+            node = found.get_single_node()
+            if node is None or not _is_odd(node):
+                return found, node
         except yaml.YAMLError:
             pass  # told by the other parser, whose words and lines users know
     found = loader(text)
     return found, found.get_single_node()
+
+
+def _is_odd(root: yaml.Node) -> bool:
+    """Return whether PyYAML refuses what is in brackets: a question mark in plain text, or places a mistake elsewhere.
+
+    The marks are common in prose, so their text is no reason to read all of it slowly.
+    """
+    nodes, seen = [root], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        plain = (part.value for part in parts if isinstance(part, yaml.ScalarNode) and not part.style)
+        if node.flow_style and any("?" in text or text == "<<" for text in plain):
+            return True
+        nodes += parts
+    return False
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,9 @@ def loaded_code(values: Mapping[str, Any], folder: Path, given: Mapping[str, Any
                 words = _words(form, name, each, folder)
                 if words is not None:
                     yield words
+                if form is OptionForm.AGENT:
+                    for setting, text in split_settings(str(each)).settings.items():
+                        yield from _set(setting, [text], folder)
     if _checks_in_the_open(values, given):
         yield "runs the eval_code of its cases without a sandbox where there is neither Docker nor bubblewrap"
 
@@ -66,7 +69,8 @@ def _words(form: OptionForm, name: str, value: Any, folder: Path) -> str | None:
             own = [part for part in split_list(str(value)) if _NAME_ALONE.fullmatch(part) is None]
             return f"imports {', '.join(own)}" if own else None
         case OptionForm.VARIED:
-            return _varied(str(value), folder)
+            setting, _, rest = str(value).partition("=")
+            return " and ".join(_set(setting, [part.strip() for part in rest.split(",")], folder)) or None
         case OptionForm.SINK:
             return f"sends the completed runs to {value}"
         case OptionForm.MODEL:
@@ -101,15 +105,14 @@ def _agent(spec: str) -> str | None:
     return f"starts the agent of the file {spec}" if spec.endswith(FILE_ENDINGS) else f"runs the code of {spec}"
 
 
-def _varied(text: str, folder: Path) -> str | None:
-    """Return what is said of a setting that is varied: it may be any key of an agent file that the user names."""
-    name, _, rest = text.partition("=")
-    values = [part.strip() for part in rest.split(",")]
+def _set(name: str, values: Sequence[str], folder: Path) -> Iterator[str]:
+    """Yield what is said of a setting of agents: it may be any key of an agent file."""
     outside = [each for each in values if each.endswith(TEXT_ENDINGS) and not _is_inside(each, folder)]
     others = [each for each in values if each not in outside and _NUMBER.fullmatch(each) is None]
-    said = [f"gives its agents the text of {', '.join(outside)}"] if outside else []
-    said += [f"sets {name} of its agents to {', '.join(others)}"] if others else []
-    return " and ".join(said) or None
+    if outside:
+        yield f"gives its agents the text of {', '.join(outside)}"
+    if others:
+        yield f"sets {name} of its agents to {', '.join(others)}"
 
 
 def _scheme(spec: str) -> str:

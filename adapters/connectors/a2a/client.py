@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from viva.adapters.connectors.http.event_streams import MOST_EVENTS
+from viva.adapters.connectors.http.event_streams import MOST_EVENTS, lines_of
 from viva.errors import ModelAnswerError, ProtocolError
 from viva.models.bounded_answers import send_bounded, with_content
 from viva.models.certificates import trusted_certificates
@@ -31,7 +31,8 @@ _ERROR = re.compile(rb'\A(?:data:)?\s*\{(?=.{0,200}"jsonrpc").{0,200}"error"\s*:
 """The beginning of an answer that is an error of the protocol."""
 SHOWN, QUOTED = 300, 80
 """Maximum number of characters of an answer that are shown in an error, and of one that was not parsed."""
-_LINE_END = re.compile(r"\r\n|\r|\n")
+MOST_AT_ONCE = 1_000
+"""Maximum number of lines of a stream that the SDK reads before others on the event loop have their turn."""
 
 
 class A2aHttp(httpx.AsyncClient):
@@ -50,7 +51,7 @@ class A2aHttp(httpx.AsyncClient):
         """Send a request, and return the whole response.
 
         Raises:
-            ModelAnswerError: the response is too long, or a stream of too many events.
+            ModelAnswerError: the response is too long, or a stream of too many events or lines.
             ProtocolError: the response has an encoding that was not asked for, too many values, or values that are
                 nested too deeply.
             ModelError: the response redirects to another host or port.
@@ -98,10 +99,10 @@ def _checked_lines(response: httpx.Response) -> list[str]:
     """Return the lines of a stream of events; httpx would also end them at U+0085, U+2028 and others.
 
     Raises:
-        ModelAnswerError: there are too many events.
+        ModelAnswerError: there are too many events or lines.
         ProtocolError: an event exceeds a limit of JSON.
     """
-    lines = _LINE_END.split(response.text)
+    lines = lines_of(response.content)
     events, data = 0, list[str]()
     for line in lines:
         if line.startswith("data:"):
@@ -123,10 +124,10 @@ def _check(body: bytes) -> None:
 
 
 async def _each(lines: Sequence[str]) -> AsyncIterator[str]:
-    """Yield lines; after each event, others on the event loop have their turn."""
-    for line in lines:
+    """Yield lines; after each event, and after many lines, others on the event loop have their turn."""
+    for number, line in enumerate(lines, 1):
         yield line
-        if not line:
+        if not line or number % MOST_AT_ONCE == 0:
             await asyncio.sleep(0)
 
 

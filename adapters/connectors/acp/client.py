@@ -188,7 +188,7 @@ class SessionClient:
         command, folder, variables = command_in(params), params.get("cwd"), variables_in(params)
         asked = {"command": shlex.join(command)}
         # Variables decide what is run, as the command does: PATH, or a text for the shell to evaluate.
-        how = {**({} if folder is None else {CWD: folder}), **recorded_variables(variables)}
+        how = {**({} if folder is None else {CWD: folder}), **recorded_variables(variables, command)}
         with _Recorded(self, TERMINAL, asked, how, only_errors=True) as step:
             step.require(self._policy.allows("execute"))
             where = CheckedFolder(self._workspace) if folder is None else folder_inside(self._workspace, folder)

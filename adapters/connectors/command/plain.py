@@ -51,6 +51,8 @@ class TerminalAgent(ProgramAgent):
         """Whether a line was typed."""
         self._in_step = True
         """Whether the program is known to have answered all that was typed: it showed its prompt after each line."""
+        self._prompted = False
+        """Whether it showed its prompt after a line: what it began with may have been a greeting without a line end."""
         self._unasked: list[str] = []
         """What it wrote behind its prompt, each time before another line was typed, as it is shown."""
         self._made_raw = False
@@ -99,6 +101,7 @@ class TerminalAgent(ProgramAgent):
         finally:
             if typing is not None:
                 typing.cancel()
+        self._prompted = self._prompted or prompted
         text = await self._reply(line if echoes else None)
         self._in_step = self._in_step and prompted
         self._output.clear()
@@ -118,6 +121,7 @@ class TerminalAgent(ProgramAgent):
             await self._greet()
             return
         late, waits = self._without_prompt(await self._text())
+        self._prompted = self._prompted or waits
         if not late.strip():  # it had not shown its prompt yet, or shows it again
             self._in_step = self._in_step or waits
             self._output.clear()
@@ -209,7 +213,8 @@ class TerminalAgent(ProgramAgent):
         if echo is not None:
             text = _without_echo(text, echo)
         text, _ = self._without_prompt(text)
-        if not self._in_step and self.prompt is not None and f"\n{self.prompt}" in f"\n{text}":
+        overtook = self._prompted and not self._in_step
+        if overtook and self.prompt is not None and f"\n{self.prompt}" in f"\n{text}":
             raise self._went_on(text)  # it waited, and found this line typed already
         return text.strip("\n").rstrip()
 

@@ -15,6 +15,8 @@ DONE = "[DONE]"
 """The data of the last event, in OpenAI's protocols."""
 MOST_EVENTS = 200_000
 """Maximum number of events in one answer."""
+MOST_LINES = 1_000_000
+"""Maximum number of lines in one answer; an event has several, and comments and unknown fields are in none."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BEGINNING = re.compile(rb"\s*(?:data|event|id|retry)?:")
 _DONE_LINE = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
@@ -65,17 +67,33 @@ def has_ended(body: bytes | bytearray, new: int) -> bool:
     return _LAST_EVENTS.match(bytes(body[last : last + 40])) is not None
 
 
+def lines_of(body: bytes, end: re.Pattern[str] = _LINE_END) -> list[str]:
+    """Return the lines of a stream, which is UTF-8 by definition, whatever its server says.
+
+    Args:
+        body: The stream.
+        end: What ends a line.
+
+    Raises:
+        ModelAnswerError: there are too many lines.
+    """
+    lines = end.split(body.decode("utf-8-sig", "replace"), MOST_LINES)
+    if len(lines) > MOST_LINES:
+        raise ModelAnswerError(f"the stream has more than {MOST_LINES:,} lines")
+    return lines
+
+
 def read_events(body: bytes) -> Iterator[ServerEvent]:
     """Yield the events of a stream; comments, such as keep-alives, and lines that are no fields are left out.
 
     An event that is cut, without the empty line that ends it, is read too: the JSON in it shows whether it is whole.
 
     Raises:
-        ModelAnswerError: there are too many events.
+        ModelAnswerError: there are too many events, or too many lines.
     """
     name, count = "", 0
     data: list[str] = []
-    for line in (*_LINE_END.split(body.decode("utf-8-sig", "replace")), ""):
+    for line in (*lines_of(body), ""):
         if not line:
             if data:
                 count += 1

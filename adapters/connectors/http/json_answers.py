@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from viva.adapters.connectors.http.event_streams import ServerEvent, is_stream, read_events
+from viva.adapters.connectors.http.event_streams import MOST_EVENTS, ServerEvent, is_stream, lines_of, read_events
 from viva.adapters.connectors.http.json_keys import EventKeys, ReplyKeys, StepKeys, UsageKeys
 from viva.adapters.connectors.http.paths import JsonPath, NotThere, shape
 from viva.errors import AgentError, ModelAnswerError, ProtocolError
@@ -111,9 +111,10 @@ def _read_stream(body: bytes, kind: str, keys: ReplyKeys, events: EventKeys | No
 
 
 def _lines(body: bytes) -> Iterator[ServerEvent]:
-    for line in _LINE_END.split(body.decode("utf-8-sig", "replace")):
-        if data := line.strip(" \t\r"):
-            yield ServerEvent("message", data)
+    documents = [data for line in lines_of(body, _LINE_END) if (data := line.strip(" \t\r"))]
+    if len(documents) > MOST_EVENTS:
+        raise ModelAnswerError(f"the stream has more than {MOST_EVENTS:,} documents")
+    return (ServerEvent("message", data) for data in documents)
 
 
 def _piece(name: str, data: Any, events: EventKeys) -> str | None:

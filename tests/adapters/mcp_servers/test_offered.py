@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -177,6 +178,30 @@ async def test_while_files_are_copied_for_one_run_others_are_served_and_nothing_
     assert heeded == [True], "the others had to wait until the files were copied"
     assert waited[0], "the run ended while its files were being copied"
     assert not place.parent.exists()
+
+
+async def test_a_copy_that_fails_once_its_run_was_cancelled_leaves_no_error_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def fail(*_: object) -> None:
+        begun.set()
+        go.wait(PATIENCE)
+        raise OSError("no room")
+
+    monkeypatch.setattr(upstream, "_copy", fail)
+    cancelled = Upstream(McpServer(name="rooms", command="rooms"), tmp_path, tmp_path)
+    starting = asyncio.ensure_future(cancelled.start())
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    go.set()
+    await cancelled.stop()
+    del cancelled
+    gc.collect()
+    assert "no room" not in caplog.text
 
 
 async def test_a_server_may_be_a_command(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ NAMED: list[tuple[str, Any, str]] = [
     ("agents", ("taskweaver:project",), "runs the code of taskweaver:project"),
     ("agents", ("agent.yaml",), "starts the agent of the file agent.yaml"),
     ("agents", ("http://host/v1#m",), "talks to http://host/v1#m, and sends it the key in VIVA_AGENT_API_KEY"),
+    ("agents", ("example:echo[system=../a.md]",), "gives its agents the text of ../a.md"),
+    ("agents", ("example:echo[a=b]",), "sets a of its agents to b"),
     ("agents", ("a2a:http://host",), "talks to a2a:http://host, and sends it the key in VIVA_AGENT_API_KEY"),
     ("agents", ("someones_plugin:x",), "runs the code of someones_plugin:x"),
     ("agents", ("Example:careful",), "runs the code of Example:careful"),
@@ -53,6 +55,17 @@ def test_what_loads_code_is_named(name: str, value: Any, words: str) -> None:
     assert list(loaded_code({name: value}, HERE, {name: value})) == [words]
 
 
+def test_settings_behind_an_agent_are_named_like_those_that_are_varied() -> None:
+    agents = ('cmd.yaml[command="sh -c id",system=/etc/a.txt,temperature=0]', "http://host/v1#m[url=http://other]")
+    assert list(loaded_code({"agents": agents}, HERE, {})) == [
+        "starts the agent of the file cmd.yaml",
+        "sets command of its agents to sh -c id",
+        "gives its agents the text of /etc/a.txt",
+        "talks to http://host/v1#m, and sends it the key in VIVA_AGENT_API_KEY",
+        "sets url of its agents to http://other",
+    ]
+
+
 def test_a_journal_behind_a_link_is_one_outside_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "home" / "project").mkdir(parents=True)
     (tmp_path / "home" / "project" / "runs").symlink_to("..")
@@ -63,7 +76,7 @@ def test_a_journal_behind_a_link_is_one_outside_of_the_folder(tmp_path: Path) ->
 
 
 FREE: list[tuple[str, Any]] = [
-    ("agents", ("example:careful", "replay:runs/x")),
+    ("agents", ("example:careful", "replay:runs/x", "example:echo[temperature=0.7]")),
     ("evaluators", ("scoring_points", "exam", "brief(words=3)")),
     ("match_arguments", "partial"),
     ("model", "openai:gpt-4o-mini"),

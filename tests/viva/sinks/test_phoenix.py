@@ -13,6 +13,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.adapters.connectors.http.plays import Play, playing
 from tests.conftest import KEY
 from tests.judge.trajectory.react_model import judge
 from tests.model_server import ModelServer
@@ -156,6 +157,14 @@ def test_spans_that_the_server_does_not_have_are_an_error(phoenix: str, project:
     unknown = Annotation("0" * 16, "0" * 32, "n", "CODE", "viva:x", "good", 1.0, "", {})
     with pytest.raises(PhoenixError, match="does not have all of these spans"):
         PhoenixServer(f"{phoenix}#{project}").annotate([unknown])
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "punycode", "zlib"])
+def test_what_a_server_says_of_a_failure_is_told_whatever_charset_it_names(charset: str) -> None:
+    pytest.importorskip("phoenix.client", reason="the package arize-phoenix-client is not installed")
+    play = Play("no röom", status=507, content_type=f"text/plain; charset={charset}")
+    with playing(play) as server, pytest.raises(PhoenixError, match="it answered with the status 507: no röom"):
+        PhoenixServer(server.url).send(b"")
 
 
 def test_a_live_exam_is_shown_with_its_spans_and_verdicts(

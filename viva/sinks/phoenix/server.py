@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from viva.adapters.calls import describe
 from viva.errors import SetupError
 from viva.recordings.spans.phoenix import make_client, split_source
-from viva.records.redact import redact
+from viva.records.redact import redact, redact_start
 from viva.sinks.phoenix.annotations import Annotation
 
 AT_ONCE = 500
@@ -127,7 +127,7 @@ class PhoenixServer:
             try:
                 return call()
             except httpx.HTTPStatusError as error:
-                code, said = error.response.status_code, redact(error.response.text)[:300]
+                code, said = error.response.status_code, redact_start(error.response.content, 300)
                 if code == 404 and patient and time.monotonic() < until:
                     time.sleep(pause)
                     pause = min(1.0, pause * 2)

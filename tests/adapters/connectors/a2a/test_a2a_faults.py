@@ -9,7 +9,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from tests.ports import free_port
 from viva.adapters.connectors.a2a import client as a2a_client
 from viva.adapters.connectors.a2a.client import A2aHttp
 from viva.adapters.connectors.a2a.parts import Artifacts
+from viva.adapters.connectors.http import event_streams
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError, SetupError
@@ -274,7 +275,33 @@ async def test_a_stream_of_too_many_events_is_refused(monkeypatch: pytest.Monkey
             await session.reply("Hello.", 20)
 
 
-async def test_others_have_their_turn_while_the_events_of_a_stream_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("lines", "refused"), [(975, False), (1_000, True)])
+async def test_a_stream_of_too_many_lines_is_refused_although_it_has_few_events(
+    lines: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_streams, "MOST_LINES", 1_000)
+    async with served(card(streaming=True), Play(":\n" * lines + appended(10), content_type=STREAM)) as (_, session):
+        with pytest.raises(AgentError, match="than 1,000 lines") if refused else nullcontext():
+            assert (await session.reply("Hello.", 20)).text == "x" * 10
+
+
+@pytest.mark.parametrize("charset", ["punycode", "zlib", "utf-16", "latin-1", "none-such"])
+async def test_a_stream_is_utf_8_whatever_its_server_says(charset: str) -> None:
+    play = Play(appended(1).replace('"x"', '"\ufeffé\u2028"'), content_type=f"{STREAM}; charset={charset}")
+    async with served(card(streaming=True), play) as (_, session):
+        assert (await session.reply("Hello.", 20)).text == "\ufeffé\u2028"
+
+
+@pytest.mark.parametrize(
+    ("stream", "checked", "least_turns"),
+    [(appended(2_000), 2_002, 2_000), (":\n" * 2_000, 0, 200), ("data: 1\n" * 2_000 + "\n", 1, 200)],
+    ids=["events", "comments", "one-event"],
+)
+async def test_others_have_their_turn_while_a_stream_is_read(
+    stream: str, checked: int, least_turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(a2a_client, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(a2a_client, "LARGE", 1_000)
     on_the_loop: list[bool] = []
     check = a2a_client.check_limits
 
@@ -290,14 +317,14 @@ async def test_others_have_their_turn_while_the_events_of_a_stream_are_read(monk
             turns += 1
             await asyncio.sleep(0)
 
-    async with A2aHttp(transport=stream_of(appended(2_000))) as client:
+    async with A2aHttp(transport=stream_of(stream)) as client:
         monkeypatch.setattr(a2a_client, "check_limits", noted)
         response = await client.send(client.build_request("GET", "http://agent.example"), stream=True)
         beside = asyncio.create_task(other())
-        assert len([line async for line in response.aiter_lines() if line]) == 2_002
+        assert [line async for line in response.aiter_lines()] == stream.split("\n")[:-1]
         beside.cancel()
-    assert turns > 2_000
-    assert len(on_the_loop) == 2_002
+    assert turns >= least_turns
+    assert len(on_the_loop) == checked
     assert not any(on_the_loop)
 
 

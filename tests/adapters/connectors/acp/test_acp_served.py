@@ -25,9 +25,11 @@ from viva.adapters.connectors.acp.variables import recorded_variables
 from viva.adapters.connectors.child import supervised
 from viva.adapters.connectors.child.program import Program
 from viva.adapters.connectors.workspace_files import FileRefused, read_text, write_text
+from viva.adapters.environment import EnvironmentLog
 from viva.errors import AgentError, SetupError
 from viva.judge.steps import parts_of, step_text
 from viva.records.trajectory import surroundings, tool_calls
+from viva.records.transcript import Step, StepKind
 
 READ, WRITE, PERMISSION = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
 OPTIONS = [
@@ -226,6 +228,52 @@ def test_names_of_variables_that_have_no_room_are_counted_and_values_are_not_mix
     odd = {"A": "\n", "B": "", "C": "\n\nx\n", "D": "https://me:word", "E": "y@z", "F": "https://me:word@host\n"}
     assert recorded_variables(odd) == {"env": {**odd, "F": "https://[password]@host\n"}}
     assert recorded_variables({}) == {}
+
+
+@pytest.mark.parametrize("filling", ["\1", '"', "é", "x"])
+def test_no_variable_is_lost_in_the_cut_of_a_step_whatever_the_others_hold(filling: str) -> None:
+    log = EnvironmentLog()
+    given = {"A": filling * 15_000, "BASH_ENV": "evil.sh", "Z": filling * 15_000, filling * 3_000: "1"}
+    log.record(Step("", StepKind.ACTION, attributes=recorded_variables(given)))
+    (step,) = log.take_now()
+    assert step.attributes["env"]["BASH_ENV"] == "evil.sh"
+    for name in set(given) & set(step.attributes["env"]):
+        digest = hashlib.sha256(given[name].encode()).hexdigest()
+        assert step.attributes["env"][name] in (given[name], f"[15,000 characters, SHA-256 {digest}]")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["sh", "-c", "$X_TOKENS"], "X_TOKENS"),
+        (["/bin/bash", "--norc", "-ec", ' "${X_TOKENS}" --now'], "X_TOKENS"),
+        (["env", "dash", "-c", "exec sh -c '$X_TOKENS'"], "X_TOKENS"),
+        (["git", "status"], "GIT_CONFIG_KEY_0"),
+        (["bash", "-c", "my_key"], "BASH_FUNC_my_key%%"),
+    ],
+)
+def test_what_a_command_runs_is_recorded_although_the_variable_is_called_a_secret(
+    command: list[str], name: str
+) -> None:
+    given = {name: "cp /secret/solution answers.txt", "API_TOKEN": "abc"}
+    assert recorded_variables(given, command) == {"env": {**given, "API_TOKEN": "[API_TOKEN]"}}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sh", "-c", 'curl -H "Authorization: Bearer $MY_KEY" "http://host/?a=1&$MY_KEY"'],
+        ["sh", "-c", 'echo "$MY_KEY" > key; MY_KEY=$MY_KEY ./x'],
+        ["sh", "-c", 'eval "$MY_KEY"'],
+        ["git", "-c", "$MY_KEY", "fetch"],
+        ["bash", "x.sh", "$MY_KEY"],
+    ],
+)
+@pytest.mark.parametrize(
+    "value", ["hunter2", "correct horse; battery | staple", "-----BEGIN KEY-----\na/b\n", "Bearer x"]
+)
+def test_a_secret_that_a_command_uses_is_not_recorded(command: list[str], value: str) -> None:
+    assert recorded_variables({"MY_KEY": value}, command) == {"env": {"MY_KEY": "[MY_KEY]"}}
 
 
 async def test_output_beyond_the_limit_loses_its_beginning(workspace: Path) -> None:

@@ -239,6 +239,23 @@ async def test_nor_is_one_that_comes_when_the_next_message_was_typed(tmp_path: P
     await session.close()
 
 
+async def test_a_greeting_without_a_line_end_is_no_prompt_that_a_later_reply_repeats(
+    tmp_path: Path, workspace: Path
+) -> None:
+    text = """
+show('Hello!')
+open('ready', 'w').close()
+for line in sys.stdin:
+    print('Fine.' if line == 'one\\n' else 'Hello! You asked again.', flush=True)
+"""
+    session = await opened_python(tmp_path, workspace, WAITS + text, quiet_seconds=0.3)
+    assert await until((workspace / "ready").exists)
+    said = "Hello! You asked again."
+    assert await texts(session, "one", "two", "three") == ["Fine.", said, said]
+    assert session.agent.prompt == "Hello!"
+    assert await session.close() is None
+
+
 async def test_a_prompt_that_comes_late_belongs_to_no_reply(tmp_path: Path, workspace: Path) -> None:
     text = """
 show('name> ')

@@ -13,7 +13,9 @@ import pytest
 from tests.conftest import QUICK
 from tests.model_server import Answer, CutConnection, Garbage, ModelServer, ToolCall, sequence
 from viva.adapters import Reply
+from viva.adapters.connectors.http import event_streams, json_answers
 from viva.adapters.connectors.http.event_streams import has_ended, read_events
+from viva.adapters.connectors.http.json_keys import EventKeys, ReplyKeys
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, open_session
 from viva.errors import AgentError
@@ -157,6 +159,24 @@ def test_events_are_read_as_the_standard_says() -> None:
         ("message", ""),
         ("message", "{}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("text/event-stream", ":\n" * 40),
+        ("text/event-stream", 'data: {"t": "a"}\n\n' * 11),
+        ("application/jsonl", "\n" * 40),
+        ("application/jsonl", '{"t": "a"}\n' * 11),
+    ],
+    ids=["lines", "events", "empty-lines", "documents"],
+)
+def test_a_stream_of_too_many_lines_or_events_is_refused(kind: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_streams, "MOST_LINES", 30)
+    for module in (event_streams, json_answers):
+        monkeypatch.setattr(module, "MOST_EVENTS", 10)
+    with pytest.raises(AgentError, match=r"the stream has more than [13]0"):
+        json_answers.read_answer(text.encode(), kind, ReplyKeys(), EventKeys.model_validate({"text": "t"}), 1)
 
 
 def test_the_end_of_a_stream_is_not_found_in_what_it_says() -> None:
