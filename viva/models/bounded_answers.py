@@ -73,13 +73,17 @@ def with_content(response: Any, content: bytes) -> Any:
 
 def _whole(response: Any, content: bytes) -> Any:
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_ENCODED]
-    return type(response)(
+    whole = type(response)(
         response.status_code,
         headers=headers,
         content=content,
         request=response.request,
         extensions=response.extensions,
     )
+    # As JSON and events are. The SDK reads the text of an error on the event loop, where a charset that the server
+    # names, such as punycode, could take the square of its length.
+    whole.encoding = "utf-8"
+    return whole
 
 
 async def _read(response: Any, stream_end: StreamEnd | None) -> bytes:

@@ -88,9 +88,11 @@ async def test_a_body_that_is_no_answer_is_the_agents_fault_and_said_in_words(
         (Play({"detail": "the kettle is empty"}, status=400), "400 - .*the kettle is empty"),
         (Play("the kettle is empty, " * 100_000, status=500), "500 - the kettle is empty"),
         (Play({"message": "the kettle is empty"}, status=500), "500 - the kettle is empty"),
+        (Play("the käse", status=400, content_type="text/plain; charset=punycode"), "400 - the käse"),
+        (Play("the käse", status=400, content_type="text/plain; charset=zlib"), "400 - the käse"),
         (Play('{"choices": [{"message": "the kettle', cut=True), "the end of what it had sent: .*the kettle"),
     ],
-    ids=["detail", "large", "message", "cut"],
+    ids=["detail", "large", "message", "punycode", "no-charset", "cut"],
 )
 async def test_what_the_server_said_is_quoted_whatever_its_form(play: Play, words: str) -> None:
     with playing(play, play) as server:
