@@ -25,10 +25,11 @@ from tests.viva.conftest import Desk
 from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
 from viva.journal.reader import read_records
-from viva.recordings.recording import UnfinishedFile
+from viva.recordings.recording import Recording, UnfinishedFile
+from viva.records import Round, Transcript
 from viva.suites.request import RecordingsRequest
 from viva.suites.resuming.stored_request import load_request
-from viva.suites.watching import UnfinishedFiles
+from viva.suites.watching import Settling, UnfinishedFiles
 
 GOOD = "ok.py:good"
 GATED = ("--evaluators", GOOD, "--fail-under", "0.5")
@@ -573,6 +574,60 @@ def test_a_file_is_abandoned_when_it_has_not_grown_for_as_long_as_recordings_set
     assert not look(3, future)
     assert not look(3, future)
     assert look(3, future)
+
+
+TIMED = """
+import time
+
+from viva.recordings.recording import Recording
+from viva.records import Round, Transcript
+
+
+class Reader:
+    "Reads recordings that began so many seconds after now, or before."
+
+    def read(self, source):
+        for key in source.split():
+            transcript = Transcript((Round(1, "a", "b", started=time.time() + float(key)),), source="own")
+            yield Recording(transcript, place=f"run {key}", run_key=key)
+"""
+
+
+def test_a_recording_that_may_not_have_ended_at_the_last_look_passes_no_gate(desk: Desk) -> None:
+    (desk.folder / "own.py").write_text(TIMED)
+    follow = [str(word) for word in FOLLOW]
+    follow[follow.index("--settle") + 1] = "60"
+    followed = ("own.py:Reader:-900 -2 9e8", *follow, *GATED, "--alert", "otel", "--looks", "1")
+    done = desk.viva("trace", *followed, expect=3)
+    words = "not imported because less than --settle has passed since the last step: 2 recordings (first: run -2)"
+    assert f"not all of the sources could be read: {words}" in done.stderr
+    assert "no limit can be checked" not in done.stderr
+    assert words in desk.viva("report", "out", "--fail-under", "0.5", expect=3).stderr
+    desk.viva("trace", "--resume", "out", "--fail-under", "0.5", expect=0)
+    assert len(list(read_records(desk.folder / "out"))) == 3
+
+
+def test_a_recording_that_is_dated_in_the_future_has_ended_when_it_has_not_grown_for_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settling, clock = Settling(settle=60), [1000.0]
+    monkeypatch.setattr("viva.suites.watching.time.time", lambda: clock[0])
+
+    def look(ends: float, seconds: float = 30) -> bool:
+        clock[0] += seconds
+        transcript = Transcript((Round(1, "a", "b", started=ends),))
+        return settling.is_over(Recording(transcript, place="p", run_key="1"))
+
+    future = 10.0**9
+    assert not look(future)  # it may be growing
+    assert not look(future)
+    assert not look(future + 1)
+    assert not look(future + 1)
+    assert look(future + 1)
+    assert not look(1150)  # 30 seconds ago
+    assert look(1150)
+    assert not settling.seen, "nothing is kept of what has ended"
+    assert look(float("nan"))
 
 
 def test_a_followed_file_that_is_half_written_is_lost_if_following_is_stopped(desk: Desk) -> None:
