@@ -142,6 +142,37 @@ def call_without_a_trace(folder: Path) -> str:
     return "bedrock:calls.json"
 
 
+def empty_file_of_spans(folder: Path) -> str:
+    (folder / "logs").mkdir()
+    (folder / "logs" / "a.jsonl").write_text(lines(1))
+    (folder / "logs" / "b.jsonl").touch()
+    return "spans:logs"
+
+
+def empty_trajectory(folder: Path) -> str:
+    source = trajectories(folder)
+    (folder / "logs" / "secret" / "trajectory.json").write_text("")
+    return source
+
+
+def empty_session(folder: Path) -> str:
+    write(folder / "logs" / "a.jsonl", CLAUDE)
+    (folder / "logs" / "b.jsonl").touch()
+    return "claude_code:logs"
+
+
+def empty_log_of_a_desktop_session(folder: Path) -> str:
+    make_folder(folder / "logs" / "a", [app_line(1)])
+    (make_folder(folder / "logs" / "b", [app_line(1)]) / "response.log").write_text("")
+    return "ufo:logs"
+
+
+EMPTY = {
+    empty_file_of_spans: "logs/b.jsonl",
+    empty_trajectory: "logs/secret/trajectory.json",
+    empty_session: "logs/b.jsonl",
+    empty_log_of_a_desktop_session: "logs/b/response.log",
+}
 DAMAGED: dict[Callable[[Path], str], str] = {
     torn_line: "spans.jsonl: lines left out because they are not valid JSON: 1 (first: line 3)",
     unreadable_file: "b.jsonl: cannot be read: No such file or directory",
@@ -157,6 +188,7 @@ DAMAGED: dict[Callable[[Path], str], str] = {
     session_without_ids: "b.jsonl: left out because it does not say enough to be a session of Claude Code",
     call_without_a_trace: "calls.json: calls left out because they have no trace of the agent: 1",
     torn_line_of_a_desktop_session: "broken lines of log/response.log: 1",
+    **EMPTY,
 }
 
 
@@ -220,7 +252,9 @@ def trajectories(folder: Path) -> str:
     return "atif:logs"
 
 
-UNLISTED = (spans_in_folders, sessions_in_folders, desktop_sessions, trajectories)
+UNLISTED = (
+    *(spans_in_folders, spans_of_a_pattern, spans_anywhere, sessions_in_folders, desktop_sessions, trajectories),
+)
 
 
 def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errno.EACCES) -> None:
@@ -235,17 +269,13 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errn
 
 
 @pytest.mark.parametrize("make", [spans_of_a_pattern, spans_anywhere])
-def test_a_folder_that_only_a_pattern_matches_and_that_may_not_be_listed_is_a_note(
+def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = make(desk.folder)
-    refuse_to_list(monkeypatch, "secret")
-    done = desk.viva("trace", source, *GATED, "--out", "j", expect=0)
-    assert "note: logs/secret: cannot be read: Permission denied" in done.stderr
-    refuse_to_list(monkeypatch, "logs")  # which is named
-    assert (
-        "logs: cannot be read: Permission denied" in desk.viva("trace", source, *GATED, "--out", "k", expect=2).stderr
-    )
+    refuse_to_list(monkeypatch, "logs")
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=2)
+    assert "logs: cannot be read: Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize("make", UNLISTED, ids=lambda each: each.__name__)
@@ -273,15 +303,17 @@ def test_a_folder_that_may_not_be_listed_is_one_that_could_not_be_read(
     desk.viva("trace", source, *GATED, "--out", "k", expect=0)
 
 
-def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_is_a_note_too(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "code"), [("secret", 3), ("lost+found", 0)])
+def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_could_not_be_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, code: int
 ) -> None:
     source = spans_in_folders(desk.folder) + "/*/spans.jsonl"
+    (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / name)
     stat, lstat = os.stat, os.lstat
 
     def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
         def look(path: Any, **options: Any) -> Any:
-            if str(path).endswith("secret/spans.jsonl"):
+            if str(path).endswith(f"{name}/spans.jsonl"):
                 raise PermissionError(errno.EACCES, "Permission denied", str(path))
             return real(path, **options)
 
@@ -289,8 +321,9 @@ def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_is_a_note_too(
 
     monkeypatch.setattr(os, "stat", refusing(stat))
     monkeypatch.setattr(os, "lstat", refusing(lstat))
-    done = desk.viva("trace", source, *GATED, "--out", "j", expect=0)
-    assert "note: logs/secret/spans.jsonl: cannot be read: Permission denied" in done.stderr
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=code)
+    words = f"not all of the sources could be read: logs/{name}/spans.jsonl: cannot be read: Permission denied"
+    assert (words in done.stderr) == bool(code)
 
 
 def test_a_missed_limit_says_more_than_what_could_not_be_read(desk: Desk) -> None:
@@ -319,7 +352,6 @@ def test_what_the_user_left_out_and_foreign_files_are_not_missing(desk: Desk) ->
     logs = desk.folder / "logs"
     logs.mkdir()
     (logs / "a.jsonl").write_text(lines(1, 2, 3))
-    (logs / "b.jsonl").write_text("")
     (logs / "README.md").write_text("no spans")
     (logs / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in FOREIGN))
     done = desk.viva("trace", "spans:logs", *GATED, "--out", "j", "--limit", "2", expect=0)
@@ -520,6 +552,20 @@ def test_the_end_of_a_followed_file_is_lost_only_if_it_is_still_half_written_at_
     assert "could not be read" not in done.stderr
     assert "half written" not in done.stderr
     desk.viva("report", "out", "--fail-under", "0.5", expect=0)
+
+
+@pytest.mark.parametrize("make", EMPTY, ids=lambda each: each.__name__)
+def test_one_of_several_followed_files_that_is_empty_is_lost_only_if_it_still_is_at_the_last_look(
+    desk: Desk, make: Callable[[Path], str]
+) -> None:
+    source, file = make(desk.folder), desk.folder / EMPTY[make]
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--alert", "otel", "--looks", "1", expect=3)
+    assert f"not all of the sources could be read: {EMPTY[make]}: it is empty" in done.stderr
+    assert "no limit can be checked" not in done.stderr
+    other = next(each for each in (desk.folder / "logs").rglob(f"*{file.suffix}") if each != file)
+    file.write_text(other.read_text().replace("session-1", "session-2"))
+    resumed = ("--resume", "out", "--follow", "--settle", "0", "--looks", "1", "--fail-under", "0.5")
+    assert "is empty" not in desk.viva("trace", *resumed, expect=0).stderr
 
 
 def test_an_end_that_is_half_written_at_the_last_look_is_counted_as_left_out(desk: Desk) -> None:
@@ -765,14 +811,6 @@ def test_a_reader_of_ones_own_can_say_so_too(desk: Desk) -> None:
     for reader, words in (("Whole", "page 2 is torn"), ("Last", "page 3 is torn")):
         done = desk.viva("trace", f"own.py:{reader}:x", *GATED, "--out", reader, expect=3)
         assert words in done.stderr
-
-
-def test_an_empty_log_of_a_desktop_session_has_lost_nothing(desk: Desk) -> None:
-    make_folder(desk.folder / "logs" / "a", [app_line(1)])
-    (make_folder(desk.folder / "logs" / "b", [app_line(1)]) / "response.log").write_text("")
-    done = desk.viva("trace", "ufo:logs", *GATED, "--out", "j", expect=0)
-    assert "a session without a readable response.log" in done.stderr
-    desk.viva("report", "j", "--fail-under", "0.5", expect=0)
 
 
 def test_a_journal_that_is_removed_again_leaves_nothing_that_is_said_of_the_next_one(desk: Desk) -> None:
