@@ -24,6 +24,7 @@ from tests.viva.cli.test_trace_follow import FOLLOW, save, spans
 from tests.viva.conftest import Desk
 from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
+from tests.webhooks import Hook
 from viva.journal.reader import read_records
 from viva.recordings.recording import Recording, UnfinishedFile
 from viva.records import Round, Transcript
@@ -568,6 +569,22 @@ def test_one_of_several_followed_files_that_is_empty_is_lost_only_if_it_still_is
     assert "is empty" not in desk.viva("trace", *resumed, expect=0).stderr
 
 
+@pytest.mark.parametrize("broken", ["{torn", '{"a": 1}', '{"role": "user", "content": "Hi."}'])
+@pytest.mark.parametrize("make", [growing_chat, growing_samples, growing_trajectories], ids=lambda each: each.__name__)
+def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
+    desk: Desk, make: Callable[[Path], tuple[str, Path]], broken: str
+) -> None:
+    source, file = make(desk.folder)
+    before, after = file.read_text().splitlines()
+    file.write_text("\n".join((before, broken, broken, after, "")))
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--alert", "otel", "--looks", "2", expect=3)
+    words = f"not all of the sources could be read: {file.relative_to(desk.folder)}, line 2"
+    assert done.stderr.count(f"no limit can be checked: {words}") == 1
+    assert "(and 1 more); what comes after it is read" in done.stderr
+    assert len(list(read_records(desk.folder / "out"))) == 2
+    assert f"{file.name}, line 2" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
+
+
 def test_an_end_that_is_half_written_at_the_last_look_is_counted_as_left_out(desk: Desk) -> None:
     source, file = growing_spans(desk.folder)
     file.write_bytes(file.read_bytes()[:-25])
@@ -772,6 +789,15 @@ def test_a_last_poll_that_failed_is_lost_until_another_one_succeeds(desk: Desk) 
     resumed = ("--resume", "out", "--follow", "--settle", "0", "--interval", "0.02", "--fail-under", "0.5")
     desk.viva("trace", *resumed, "--looks", "2", expect=0)
     desk.viva("report", "out", "--fail-under", "0.5", expect=0)
+
+
+def test_polls_that_fail_in_the_same_way_alert_everybody_once(desk: Desk, hook: Hook) -> None:
+    (desk.folder / "own.py").write_text(BREAKS_OFF)
+    alert = ("--alert", f"webhook:{hook.address}", "--looks", "4")
+    done = desk.viva("trace", "own.py:Reader:2 3 4", *map(str, FOLLOW), *GATED, *alert, expect=3)
+    assert done.stderr.count("this poll failed, and will be repeated") == 3
+    assert done.stderr.count("no limit can be checked: the last poll failed: 2 is half written") == 1
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"]
 
 
 def test_damage_that_is_found_while_too_few_runs_are_there_is_told_when_they_are(desk: Desk) -> None:
