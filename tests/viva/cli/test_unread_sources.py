@@ -143,6 +143,12 @@ def call_without_a_trace(folder: Path) -> str:
     return "bedrock:calls.json"
 
 
+def span_with_the_id_of_another(folder: Path) -> str:
+    first, second = answered(1)
+    (folder / "spans.json").write_text(json.dumps([first, second, {**second, "name": "another"}]))
+    return "spans:spans.json"
+
+
 def empty_file_of_spans(folder: Path) -> str:
     (folder / "logs").mkdir()
     (folder / "logs" / "a.jsonl").write_text(lines(1))
@@ -189,6 +195,7 @@ DAMAGED: dict[Callable[[Path], str], str] = {
     session_without_ids: "b.jsonl: left out because it does not say enough to be a session of Claude Code",
     call_without_a_trace: "calls.json: calls left out because they have no trace of the agent: 1",
     torn_line_of_a_desktop_session: "broken lines of log/response.log: 1",
+    span_with_the_id_of_another: "spans left out that say something else than another one with their id: 1",
     **EMPTY,
 }
 
