@@ -126,16 +126,17 @@ def _size(array: Any) -> int:
             return 8 * len(array)  # numbers, times
         lengths = compute.take(compute.binary_length(array.dictionary), array.indices)
         return int(compute.sum(lengths).as_py() or 0) + 4 * len(array)
-    objects = OBJECT * (len(array) - array.null_count)
+    objects = OBJECT * int(len(array) - array.null_count)
     if types.is_struct(kind):
         return objects + sum(_size(field) for field in array.flatten())
     if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         begin, end = (array.offsets[place].as_py() for place in (0, -1))
-        return objects + VALUE * (end - begin) + _size(array.values.slice(begin, end - begin))
-    if types.is_fixed_size_list(kind):
+        values = array.values.slice(begin, end - begin)
+    elif types.is_fixed_size_list(kind):
         values = array.flatten()
-        return objects + VALUE * len(values) + _size(values)
-    return _size(array.storage) if hasattr(array, "storage") else int(array.nbytes)
+    else:
+        return _size(array.storage) if hasattr(array, "storage") else int(array.nbytes)
+    return objects + VALUE * len(values) + _size(values)
 
 
 @cache

@@ -122,7 +122,8 @@ def tree_of(spans: Iterable[Span]) -> Tree:
     """Make the tree of a trace.
 
     A span that was written twice counts once: the one that has ended, else the later one. If they say the same but for
-    their ends, nothing is lost. A span whose parent is missing stands at the top, as does the earliest span of a circle of parents.
+    their ends, nothing is lost. A span whose parent is missing stands at the top, as does the earliest span of a circle
+    of parents.
     """
     by_id: dict[str, Span] = {}
     doubled = lost = 0
