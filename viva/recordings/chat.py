@@ -8,14 +8,16 @@ including those that tau-bench's `run.py` writes (github.com/sierra-research/tau
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.files.each_file import of_each_part
 from viva.recordings.files.packed import open_recording
-from viva.recordings.json_pieces import bounded_lines, is_whole, load_document, read_document, stripped, too_long
+from viva.recordings.json_pieces import bounded_lines, is_whole, load_line, read_document, stripped
 from viva.recordings.numbers import finite
 from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.records.usage import with_usage
@@ -41,7 +43,7 @@ def read_conversations(path: Path, told: SourceNotes | None = None) -> Iterator[
 
     Args:
         path: The file.
-        told: Says whether somebody may be writing it, and is told if its last line is half written.
+        told: Says whether the file is followed. Then a line that cannot be read is lost, and the others are read.
 
     Raises:
         RecordingError: while iterating, at the first position that cannot be read, after all conversations before it.
@@ -56,21 +58,27 @@ def read_conversations(path: Path, told: SourceNotes | None = None) -> Iterator[
 def _read(path: Path, told: SourceNotes) -> Iterator[Recording]:
     single: list[dict[str, Any]] = []
     whole = False
-    for place, document in _documents(path, told):
-        if not _is_message(document):
-            whole = True
-            if not single:
-                yield from _expand(place, document)
-        else:
-            single.append(document)
-        if single and whole:
+
+    def talks(found: tuple[str, Callable[[], Any]]) -> Iterator[Recording]:
+        nonlocal whole
+        place, load = found
+        document = load()
+        is_message = _is_message(document)
+        if (is_message and whole) or (single and not is_message):
             raise RecordingError(f"{place}: the file mixes single messages and whole conversations; use only one")
+        if is_message:
+            single.append(document)
+        else:
+            whole = True
+            yield from _expand(place, document)
+
+    yield from of_each_part(_documents(path, told), talks, told)
     if single:
         yield _conversation(str(path), single, {})
 
 
-def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Any]]:
-    """Yield each JSON document of the file with its position: the lines, or the whole file."""
+def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the position of each JSON document of the file, a line or the whole file, and what reads it."""
     try:
         with open_recording(path) as file:
             lines = _lines(path, file, told)
@@ -78,22 +86,21 @@ def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Any]]:
             if first is None:
                 raise NothingYet(f"{path}: the file is empty")
             second = next(lines, None)
-            if second is None or is_whole(first[1]):
+            if second is None or first[1] is None or is_whole(first[1]):
                 for number, line in itertools.chain([first], [second] if second else [], lines):
-                    yield f"{path}, line {number}", load_document(line, path, number)
+                    yield f"{path}, line {number}", partial(load_line, line, path, number)
                 return
             file.seek(0)
-            yield str(path), read_document(path, file)
+            document = read_document(path, file)
+            yield str(path), lambda: document
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _lines(path: Path, file: IO[bytes], told: SourceNotes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that have text, each with its number."""
+def _lines(path: Path, file: IO[bytes], told: SourceNotes) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the lines that have text, each with its number; None for one that is too long."""
     for number, line in bounded_lines(file, half_written=told.passing_over(path)):
-        if line is None:
-            raise too_long(path, number)
-        if stripped(line):
+        if line is None or stripped(line):
             yield number, line
 
 

@@ -213,11 +213,6 @@ def bounded_lines(
                 raise OSError(errno.EFBIG, words)
 
 
-def too_long(path: Path, number: int) -> RecordingError:
-    """Return the error for a line that `bounded_lines` skipped."""
-    return RecordingError(f"{path}, line {number}: the line is longer than {in_words(MOST_LINE)}, the maximum.")
-
-
 def read_document(path: Path, file: IO[bytes]) -> Any:
     """Read a whole file as one JSON document.
 
@@ -259,6 +254,17 @@ def load_document(data: bytes, path: Path, number: int | None = None) -> Any:
     except (ValueError, RecursionError) as error:
         where = f", line {number}" if number is not None else ""
         raise RecordingError(f"{path}{where}: cannot be read: {error}") from error
+
+
+def load_line(line: bytes | None, path: Path, number: int) -> Any:
+    """Return the value of a line that `bounded_lines` yielded.
+
+    Raises:
+        RecordingError: it is not valid, or too long.
+    """
+    if line is None:
+        raise RecordingError(f"{path}, line {number}: the line is longer than {in_words(MOST_LINE)}, the maximum.")
+    return load_document(line, path, number)
 
 
 def stripped(line: bytes) -> bytes:

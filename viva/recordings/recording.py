@@ -60,7 +60,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedFile:
-    """A file of a followed source whose end is half written and was passed over."""
+    """A file of a followed source that is empty, or whose end is half written, and that was passed over."""
 
     path: Path
     size: int
@@ -69,7 +69,7 @@ class UnfinishedFile:
     """When it was changed, in seconds since the epoch."""
 
     def __str__(self) -> str:
-        return f"{self.path}: its end is half written"
+        return f"{self.path}: {'its end is half written' if self.size else 'it is empty'}"
 
 
 @dataclass(slots=True)
@@ -112,14 +112,18 @@ class SourceNotes:
         return partial(self.pass_over, path) if self.growing else None
 
     def leave_out(self, path: Path, error: RecordingError) -> None:
-        """Note that one of several files cannot be read. It is lost unless it is empty or being written."""
-        words = f"{str(error).rstrip('.')}; the other files are read"
-        if self.growing and isinstance(error, HalfWritten):
+        """Note that one of several files cannot be read. It is lost unless it is followed, and may be being written.
+
+        An empty file is lost, too: a run may have been in it, whose agent broke down before it wrote, or emptied it.
+        """
+        if self.waits_for(error):
             self.pass_over(path)
-        elif isinstance(error, NothingYet):
-            self.add(words)
         else:
-            self.lose(words)
+            self.lose(f"{str(error).rstrip('.')}; the other files are read")
+
+    def waits_for(self, error: RecordingError) -> bool:
+        """Return whether a followed file has merely not been written yet, or not to its end."""
+        return self.growing and isinstance(error, NothingYet | HalfWritten)
 
     def on(self, recording: Recording) -> Recording:
         """Return a recording with the notes that wait for one."""

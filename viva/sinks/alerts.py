@@ -25,13 +25,15 @@ class Alert:
     """The figures below their limits, in words; empty if there are none any more."""
     rates: Mapping[str, float]
     """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
+    unjudged: str = ""
+    """Why nobody can say whether a figure is below its limit, in words; empty if it is known."""
 
 
 class AlertChannel(Protocol):
     """A channel for alerts."""
 
     def send(self, alert: Alert) -> None:
-        """Send one; also when no figure is below its limit any more, so that an alarm can end.
+        """Send one; also when no figure is below its limit any more, so that an alarm can end, or when nobody can say.
 
         Raises:
             OSError: it could not be sent.
@@ -72,13 +74,16 @@ class Webhook:
         """
         from viva.sinks.webhook import WebhookRefused
 
+        event = "viva.unjudged" if alert.unjudged else "viva.alert" if alert.below else "viva.recovered"
         body: dict[str, Any] = {
-            "event": "viva.alert" if alert.below else "viva.recovered",
+            "event": event,
             "journal": alert.journal,
             "runs": alert.runs,
             "below": redact(alert.below),
             "rates": dict(alert.rates),
         }
+        if alert.unjudged:
+            body["unjudged"] = redact(alert.unjudged)
         try:
             self._poster.post(json.dumps(body).encode(), seconds=SECONDS)
         except WebhookRefused as error:

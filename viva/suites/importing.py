@@ -59,6 +59,17 @@ class Import:
     """What was left out because it cannot be read: files, lines, ends of archives. No gate passes over it."""
     half_written: list[UnfinishedFile] = field(default_factory=list)
     """Files of followed sources whose ends were passed over, because somebody may be writing them."""
+    unsettled: list[str] = field(default_factory=list)
+    """Places of recordings of followed sources that were passed over, because they may not have ended."""
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Return what was passed over, in words: it is lost if nobody looks again."""
+        words = [str(file) for file in self.half_written]
+        if self.unsettled:
+            number = f"{counted(len(self.unsettled), 'recording')} (first: {self.unsettled[0]})"
+            words.append(f"not imported because less than --settle has passed since the last step: {number}")
+        return words
 
     @property
     def left_out(self) -> int:
@@ -171,7 +182,10 @@ def import_recordings(
                 else:
                     found.doubled += 1
                 continue
-            if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
+            if not request.samples(recording.run_key):
+                continue
+            if choose is not None and not choose(recording):
+                found.unsettled.append(recording.place)
                 continue
             taken.add(run)
             # What a cut-off import left is an attempt of its own, as the source may have changed since: readers pass

@@ -22,6 +22,7 @@ from viva.journal.writer import run_id
 from viva.records.transcript import LIVE, StopReason
 from viva.records.wording import counted
 from viva.suites.chosen.conversations import wanted_conversations
+from viva.suites.chosen.journal_parts import noting_parts
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
@@ -29,6 +30,7 @@ from viva.suites.plan import refuse_same_id
 from viva.suites.request import JournalsRequest, with_missing
 from viva.suites.resuming.left_out import LeftOut
 from viva.suites.resuming.next_step import NextStep, ResumeStep, kept_digests, next_step
+from viva.suites.resuming.stored_request import store_missing
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
 """The stop reasons of conversations in which the examiner asked all of its questions."""
@@ -76,6 +78,8 @@ async def ask_again(
         questions = _questions(request, Path(data))
         # As stored: who resumes it finds the same examiner again.
         left_out = LeftOut(gaps=questions.gaps, broken_off=0 if request.journals[0][1] else questions.broken_off)
+        if resumed:  # the journal may have been completed since it was stored
+            request = replace(request, incomplete=noting_parts(request).incomplete)
         asked = with_missing(request, left_out)
         if request.fork_at and request.options.examiner is None:
             examiner = SCRIPT if questions.scripted else REPLAY
@@ -98,6 +102,8 @@ async def ask_again(
 
         end = await conduct(folder, prepare, around, resumed=resumed)
     end.conversations = left_out
+    if resumed and not end.left_out:
+        store_missing(folder.absolute(), asked.incomplete)
     return end
 
 

@@ -66,8 +66,8 @@ async def trace_recordings(
         done = read_states_to_resume(journal.folder) if resumed else {}
         import_recordings(sources, request, journal, done, found, choose)
         journal.sync()  # before the mark of an import that did not end is removed
-        # Ends that are half written, too: if this is the last look, nobody reads the rest of them.
-        keep_unread(journal.folder, [*found.lost, *map(str, found.half_written)])
+        # What is unfinished, too: if this is the last look, nobody reads the rest of it.
+        keep_unread(journal.folder, [*found.lost, *found.unfinished])
         for words in found.told():
             if known is None or words not in known:
                 around.display.note(words)

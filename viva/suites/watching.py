@@ -81,6 +81,29 @@ class Window:
 
 
 @dataclass(slots=True)
+class Settling:
+    """Tells the recordings that have ended from those that may have not.
+
+    A recording may be dated in the future, by its agent or by a clock that is ahead: it has ended when its newest time
+    has stayed the same for as long. Otherwise an agent could keep its run out of the figures.
+    """
+
+    settle: float
+    """As in `Watch`."""
+    seen: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    """The newest time in each recording that may not have ended, and when it was first seen with it."""
+
+    def is_over(self, recording: Recording) -> bool:
+        """Return whether a recording has settled."""
+        key, now, end = (recording.place, recording.run_key), time.time(), newest(recording.transcript)
+        before, since = self.seen.pop(key, (end, now))
+        since = since if before == end else now
+        if is_new := now - min(end, since) < self.settle:
+            self.seen[key] = end, since
+        return not is_new
+
+
+@dataclass(slots=True)
 class UnfinishedFiles:
     """Tells the files that nobody writes any more from those that are being written.
 
@@ -125,13 +148,14 @@ async def follow(
         watch: How.
         gates: The bounds of the figures over the window.
         make_around: Makes what each look runs with.
-        on_poll: Called after each poll that imported runs; returning False stops.
+        on_poll: Called after each poll that imported runs, and, if there are bounds, after the first of several that
+            failed in the same way; returning False stops.
         resumed: The folder holds some of it already.
 
     A source that does not exist yet, is empty, or ends in the middle of its only document, is waited for. An end of a
     file that is half written is passed over until it is whole, or until the file has stopped growing; then it counts as
-    unreadable, as does one that is still half written at the last poll. A recording of which the source has more than
-    when it was judged is judged again.
+    unreadable, as does one that is still half written at the last poll. A recording that may not have ended at the last
+    poll is lost, too. A recording of which the source has more than when it was judged is judged again.
 
     Returns:
         What the last poll could not read, or that it failed.
@@ -148,7 +172,7 @@ async def follow(
     known: set[str] = set()
     found = Import()
     lost: dict[str, bool] = {}  # what could not be read, and whether a look has told so
-    unfinished = UnfinishedFiles(watch.settle)
+    unfinished, settling = UnfinishedFiles(watch.settle), Settling(watch.settle)
     around = Surroundings()
     while watch.looks is None or number < watch.looks:
         if number:
@@ -157,7 +181,7 @@ async def follow(
         try:
             planned = PlannedGates(floors=gates)
             found = await trace_recordings(
-                request, folder, around, resumed=begun, choose=_chooser(watch), gates=planned, known=known
+                request, folder, around, resumed=begun, choose=settling.is_over, gates=planned, known=known
             )
         except SetupError as error:
             number += 1
@@ -171,8 +195,10 @@ async def follow(
                     around.display.note(f"waiting for the source: {error}")
                 continue
             around.display.warn(f"this poll failed, and will be repeated: {error}")
-            failed = f"the last poll failed: {error}"
+            before, failed = failed, f"the last poll failed: {error}"
             keep_unread(folder, _unread(found, failed))  # nothing may come after it
+            if failed != before and gates.are_set and not on_poll(_look((), window, gates, watch, failed)):
+                break
             continue
         number, begun, failed = number + 1, True, ""
         abandoned = unfinished.abandoned(found.half_written)
@@ -187,13 +213,13 @@ async def follow(
                 lost = dict.fromkeys(lost, True)
             if not on_poll(_look(new, window, gates, watch, unread)):
                 break
-    _note_new([str(file) for file in found.half_written], known, around)
+    _note_new(found.unfinished, known, around)
     return _unread(found, failed)
 
 
 def _unread(found: Import, failed: str) -> list[str]:
     """Return what is lost if nobody looks again, after the last look that did not fail."""
-    return [*found.lost, *map(str, found.half_written), *filter(None, (failed,))]
+    return [*found.lost, *found.unfinished, *filter(None, (failed,))]
 
 
 def _note_new(notes: Sequence[str], known: set[str], around: Surroundings) -> None:
@@ -219,15 +245,6 @@ def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch, unread
         code, words = joined_gates((code, words), (EXIT_NOT_SCORED, unread))
     below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
     return Poll(tuple(new), len(window.records), figures, below, unjudged)
-
-
-def _chooser(watch: Watch) -> Callable[[Recording], bool]:
-    now = time.time()
-
-    def chosen(recording: Recording) -> bool:
-        return now - newest(recording.transcript) >= watch.settle
-
-    return chosen
 
 
 def newest(transcript: Transcript) -> float:

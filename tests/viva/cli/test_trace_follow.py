@@ -32,7 +32,7 @@ class Receiver:
         if self.away:
             self.away -= 1
             raise OSError("nobody is there")
-        self.got.append(alert.below or "recovered")
+        self.got.append(alert.below or alert.unjudged or "recovered")
 
     def measure(self, alert: Alert) -> None:
         pass
@@ -74,14 +74,27 @@ def test_a_receiver_that_never_knew_of_an_alarm_is_not_told_of_its_end() -> None
 def test_an_alarm_does_not_end_because_nothing_could_be_judged() -> None:
     receiver, words = Receiver(), list[str]()
     watched = alarm(receiver, words)
+    why = "nothing was scored: 3 judge_error"
     watched.look(look("low"))
-    watched.look(look(unjudged="nothing was scored: 3 judge_error"))
-    assert receiver.got == ["low"]
-    assert "no limit can be checked: nothing was scored: 3 judge_error" in words
+    watched.look(look(unjudged=why))
+    assert receiver.got == ["low", why]
+    assert f"no limit can be checked: {why}" in words
     watched.look(look("low"))
-    assert receiver.got == ["low"], "it is still the same alarm"
+    assert receiver.got == ["low", why], "it is still the same alarm"
     watched.look(look())
-    assert receiver.got == ["low", "recovered"]
+    assert receiver.got == ["low", why, "recovered"]
+
+
+def test_everybody_is_told_once_that_no_limit_can_be_checked_and_again_if_that_happens_again() -> None:
+    receiver = Receiver(away=1)
+    watched = alarm(receiver, [])
+    for _ in range(3):
+        assert watched.look(look(unjudged="the last poll failed"))
+    assert receiver.got == ["the last poll failed"]
+    watched.look(look())
+    assert receiver.got == ["the last poll failed"], "there was no alarm that could end"
+    watched.look(look(unjudged="it failed again"))
+    assert receiver.got[1:] == ["it failed again"]
 
 
 def test_an_ordinary_line_is_no_warning_and_an_alert_is_one() -> None:
@@ -121,6 +134,13 @@ def test_an_answer_that_is_not_http_does_not_end_following(answer: bytes) -> Non
             assert watched.look(look("low"))
     assert sum("could not be sent to webhook:http://127.0.0.1, and will be repeated" in each for each in warned) == 2
     assert "s3cret" not in " ".join(warned)
+
+
+def test_a_webhook_is_told_why_no_limit_can_be_checked(hook: Hook) -> None:
+    watched, _ = sending(f"webhook:{hook.address}")
+    watched.look(look(unjudged="the last poll failed"))
+    (posted,) = hook.posted
+    assert (posted["event"], posted["unjudged"], posted["below"]) == ("viva.unjudged", "the last poll failed", "")
 
 
 def test_an_alert_that_is_redirected_counts_as_not_sent(hook: Hook) -> None:

@@ -24,11 +24,13 @@ from tests.viva.cli.test_trace_follow import FOLLOW, save, spans
 from tests.viva.conftest import Desk
 from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
+from tests.webhooks import Hook
 from viva.journal.reader import read_records
-from viva.recordings.recording import UnfinishedFile
+from viva.recordings.recording import Recording, UnfinishedFile
+from viva.records import Round, Transcript
 from viva.suites.request import RecordingsRequest
 from viva.suites.resuming.stored_request import load_request
-from viva.suites.watching import UnfinishedFiles
+from viva.suites.watching import Settling, UnfinishedFiles
 
 GOOD = "ok.py:good"
 GATED = ("--evaluators", GOOD, "--fail-under", "0.5")
@@ -141,6 +143,43 @@ def call_without_a_trace(folder: Path) -> str:
     return "bedrock:calls.json"
 
 
+def span_with_the_id_of_another(folder: Path) -> str:
+    first, second = answered(1)
+    (folder / "spans.json").write_text(json.dumps([first, second, {**second, "name": "another"}]))
+    return "spans:spans.json"
+
+
+def empty_file_of_spans(folder: Path) -> str:
+    (folder / "logs").mkdir()
+    (folder / "logs" / "a.jsonl").write_text(lines(1))
+    (folder / "logs" / "b.jsonl").touch()
+    return "spans:logs"
+
+
+def empty_trajectory(folder: Path) -> str:
+    source = trajectories(folder)
+    (folder / "logs" / "secret" / "trajectory.json").write_text("")
+    return source
+
+
+def empty_session(folder: Path) -> str:
+    write(folder / "logs" / "a.jsonl", CLAUDE)
+    (folder / "logs" / "b.jsonl").touch()
+    return "claude_code:logs"
+
+
+def empty_log_of_a_desktop_session(folder: Path) -> str:
+    make_folder(folder / "logs" / "a", [app_line(1)])
+    (make_folder(folder / "logs" / "b", [app_line(1)]) / "response.log").write_text("")
+    return "ufo:logs"
+
+
+EMPTY = {
+    empty_file_of_spans: "logs/b.jsonl",
+    empty_trajectory: "logs/secret/trajectory.json",
+    empty_session: "logs/b.jsonl",
+    empty_log_of_a_desktop_session: "logs/b/response.log",
+}
 DAMAGED: dict[Callable[[Path], str], str] = {
     torn_line: "spans.jsonl: lines left out because they are not valid JSON: 1 (first: line 3)",
     unreadable_file: "b.jsonl: cannot be read: No such file or directory",
@@ -156,6 +195,8 @@ DAMAGED: dict[Callable[[Path], str], str] = {
     session_without_ids: "b.jsonl: left out because it does not say enough to be a session of Claude Code",
     call_without_a_trace: "calls.json: calls left out because they have no trace of the agent: 1",
     torn_line_of_a_desktop_session: "broken lines of log/response.log: 1",
+    span_with_the_id_of_another: "spans left out that say something else than another one with their id: 1",
+    **EMPTY,
 }
 
 
@@ -219,7 +260,9 @@ def trajectories(folder: Path) -> str:
     return "atif:logs"
 
 
-UNLISTED = (spans_in_folders, sessions_in_folders, desktop_sessions, trajectories)
+UNLISTED = (
+    *(spans_in_folders, spans_of_a_pattern, spans_anywhere, sessions_in_folders, desktop_sessions, trajectories),
+)
 
 
 def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errno.EACCES) -> None:
@@ -234,17 +277,13 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errn
 
 
 @pytest.mark.parametrize("make", [spans_of_a_pattern, spans_anywhere])
-def test_a_folder_that_only_a_pattern_matches_and_that_may_not_be_listed_is_a_note(
+def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = make(desk.folder)
-    refuse_to_list(monkeypatch, "secret")
-    done = desk.viva("trace", source, *GATED, "--out", "j", expect=0)
-    assert "note: logs/secret: cannot be read: Permission denied" in done.stderr
-    refuse_to_list(monkeypatch, "logs")  # which is named
-    assert (
-        "logs: cannot be read: Permission denied" in desk.viva("trace", source, *GATED, "--out", "k", expect=2).stderr
-    )
+    refuse_to_list(monkeypatch, "logs")
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=2)
+    assert "logs: cannot be read: Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize("make", UNLISTED, ids=lambda each: each.__name__)
@@ -272,15 +311,17 @@ def test_a_folder_that_may_not_be_listed_is_one_that_could_not_be_read(
     desk.viva("trace", source, *GATED, "--out", "k", expect=0)
 
 
-def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_is_a_note_too(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "code"), [("secret", 3), ("lost+found", 0)])
+def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_could_not_be_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, code: int
 ) -> None:
     source = spans_in_folders(desk.folder) + "/*/spans.jsonl"
+    (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / name)
     stat, lstat = os.stat, os.lstat
 
     def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
         def look(path: Any, **options: Any) -> Any:
-            if str(path).endswith("secret/spans.jsonl"):
+            if str(path).endswith(f"{name}/spans.jsonl"):
                 raise PermissionError(errno.EACCES, "Permission denied", str(path))
             return real(path, **options)
 
@@ -288,8 +329,9 @@ def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_is_a_note_too(
 
     monkeypatch.setattr(os, "stat", refusing(stat))
     monkeypatch.setattr(os, "lstat", refusing(lstat))
-    done = desk.viva("trace", source, *GATED, "--out", "j", expect=0)
-    assert "note: logs/secret/spans.jsonl: cannot be read: Permission denied" in done.stderr
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=code)
+    words = f"not all of the sources could be read: logs/{name}/spans.jsonl: cannot be read: Permission denied"
+    assert (words in done.stderr) == bool(code)
 
 
 def test_a_missed_limit_says_more_than_what_could_not_be_read(desk: Desk) -> None:
@@ -318,7 +360,6 @@ def test_what_the_user_left_out_and_foreign_files_are_not_missing(desk: Desk) ->
     logs = desk.folder / "logs"
     logs.mkdir()
     (logs / "a.jsonl").write_text(lines(1, 2, 3))
-    (logs / "b.jsonl").write_text("")
     (logs / "README.md").write_text("no spans")
     (logs / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in FOREIGN))
     done = desk.viva("trace", "spans:logs", *GATED, "--out", "j", "--limit", "2", expect=0)
@@ -521,6 +562,36 @@ def test_the_end_of_a_followed_file_is_lost_only_if_it_is_still_half_written_at_
     desk.viva("report", "out", "--fail-under", "0.5", expect=0)
 
 
+@pytest.mark.parametrize("make", EMPTY, ids=lambda each: each.__name__)
+def test_one_of_several_followed_files_that_is_empty_is_lost_only_if_it_still_is_at_the_last_look(
+    desk: Desk, make: Callable[[Path], str]
+) -> None:
+    source, file = make(desk.folder), desk.folder / EMPTY[make]
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--alert", "otel", "--looks", "1", expect=3)
+    assert f"not all of the sources could be read: {EMPTY[make]}: it is empty" in done.stderr
+    assert "no limit can be checked" not in done.stderr
+    other = next(each for each in (desk.folder / "logs").rglob(f"*{file.suffix}") if each != file)
+    file.write_text(other.read_text().replace("session-1", "session-2"))
+    resumed = ("--resume", "out", "--follow", "--settle", "0", "--looks", "1", "--fail-under", "0.5")
+    assert "is empty" not in desk.viva("trace", *resumed, expect=0).stderr
+
+
+@pytest.mark.parametrize("broken", ["{torn", '{"a": 1}', '{"role": "user", "content": "Hi."}'])
+@pytest.mark.parametrize("make", [growing_chat, growing_samples, growing_trajectories], ids=lambda each: each.__name__)
+def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
+    desk: Desk, make: Callable[[Path], tuple[str, Path]], broken: str
+) -> None:
+    source, file = make(desk.folder)
+    before, after = file.read_text().splitlines()
+    file.write_text("\n".join((before, broken, broken, after, "")))
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--alert", "otel", "--looks", "2", expect=3)
+    words = f"not all of the sources could be read: {file.relative_to(desk.folder)}, line 2"
+    assert done.stderr.count(f"no limit can be checked: {words}") == 1
+    assert "(and 1 more); what comes after it is read" in done.stderr
+    assert len(list(read_records(desk.folder / "out"))) == 2
+    assert f"{file.name}, line 2" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
+
+
 def test_an_end_that_is_half_written_at_the_last_look_is_counted_as_left_out(desk: Desk) -> None:
     source, file = growing_spans(desk.folder)
     file.write_bytes(file.read_bytes()[:-25])
@@ -573,6 +644,60 @@ def test_a_file_is_abandoned_when_it_has_not_grown_for_as_long_as_recordings_set
     assert not look(3, future)
     assert not look(3, future)
     assert look(3, future)
+
+
+TIMED = """
+import time
+
+from viva.recordings.recording import Recording
+from viva.records import Round, Transcript
+
+
+class Reader:
+    "Reads recordings that began so many seconds after now, or before."
+
+    def read(self, source):
+        for key in source.split():
+            transcript = Transcript((Round(1, "a", "b", started=time.time() + float(key)),), source="own")
+            yield Recording(transcript, place=f"run {key}", run_key=key)
+"""
+
+
+def test_a_recording_that_may_not_have_ended_at_the_last_look_passes_no_gate(desk: Desk) -> None:
+    (desk.folder / "own.py").write_text(TIMED)
+    follow = [str(word) for word in FOLLOW]
+    follow[follow.index("--settle") + 1] = "60"
+    followed = ("own.py:Reader:-900 -2 9e8", *follow, *GATED, "--alert", "otel", "--looks", "1")
+    done = desk.viva("trace", *followed, expect=3)
+    words = "not imported because less than --settle has passed since the last step: 2 recordings (first: run -2)"
+    assert f"not all of the sources could be read: {words}" in done.stderr
+    assert "no limit can be checked" not in done.stderr
+    assert words in desk.viva("report", "out", "--fail-under", "0.5", expect=3).stderr
+    desk.viva("trace", "--resume", "out", "--fail-under", "0.5", expect=0)
+    assert len(list(read_records(desk.folder / "out"))) == 3
+
+
+def test_a_recording_that_is_dated_in_the_future_has_ended_when_it_has_not_grown_for_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settling, clock = Settling(settle=60), [1000.0]
+    monkeypatch.setattr("viva.suites.watching.time.time", lambda: clock[0])
+
+    def look(ends: float, seconds: float = 30) -> bool:
+        clock[0] += seconds
+        transcript = Transcript((Round(1, "a", "b", started=ends),))
+        return settling.is_over(Recording(transcript, place="p", run_key="1"))
+
+    future = 10.0**9
+    assert not look(future)  # it may be growing
+    assert not look(future)
+    assert not look(future + 1)
+    assert not look(future + 1)
+    assert look(future + 1)
+    assert not look(1150)  # 30 seconds ago
+    assert look(1150)
+    assert not settling.seen, "nothing is kept of what has ended"
+    assert look(float("nan"))
 
 
 def test_a_followed_file_that_is_half_written_is_lost_if_following_is_stopped(desk: Desk) -> None:
@@ -673,6 +798,15 @@ def test_a_last_poll_that_failed_is_lost_until_another_one_succeeds(desk: Desk) 
     desk.viva("report", "out", "--fail-under", "0.5", expect=0)
 
 
+def test_polls_that_fail_in_the_same_way_alert_everybody_once(desk: Desk, hook: Hook) -> None:
+    (desk.folder / "own.py").write_text(BREAKS_OFF)
+    alert = ("--alert", f"webhook:{hook.address}", "--looks", "4")
+    done = desk.viva("trace", "own.py:Reader:2 3 4", *map(str, FOLLOW), *GATED, *alert, expect=3)
+    assert done.stderr.count("this poll failed, and will be repeated") == 3
+    assert done.stderr.count("no limit can be checked: the last poll failed: 2 is half written") == 1
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"]
+
+
 def test_damage_that_is_found_while_too_few_runs_are_there_is_told_when_they_are(desk: Desk) -> None:
     (desk.folder / "spans.jsonl").write_text(lines(1) + "{torn\n")
     (desk.folder / "own.py").write_text(
@@ -710,14 +844,6 @@ def test_a_reader_of_ones_own_can_say_so_too(desk: Desk) -> None:
     for reader, words in (("Whole", "page 2 is torn"), ("Last", "page 3 is torn")):
         done = desk.viva("trace", f"own.py:{reader}:x", *GATED, "--out", reader, expect=3)
         assert words in done.stderr
-
-
-def test_an_empty_log_of_a_desktop_session_has_lost_nothing(desk: Desk) -> None:
-    make_folder(desk.folder / "logs" / "a", [app_line(1)])
-    (make_folder(desk.folder / "logs" / "b", [app_line(1)]) / "response.log").write_text("")
-    done = desk.viva("trace", "ufo:logs", *GATED, "--out", "j", expect=0)
-    assert "a session without a readable response.log" in done.stderr
-    desk.viva("report", "j", "--fail-under", "0.5", expect=0)
 
 
 def test_a_journal_that_is_removed_again_leaves_nothing_that_is_said_of_the_next_one(desk: Desk) -> None:

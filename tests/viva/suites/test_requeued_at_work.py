@@ -15,13 +15,15 @@ from tests.viva.conftest import Desk
 from viva.exam.attempt.exam_run import ExamRun
 from viva.exam.examine import examine
 from viva.exam.options import Options
+from viva.exam.stored_runs import RunState
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import read_records
 from viva.journal.writer import run_id, scan
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Transcript
 from viva.suites import worker
-from viva.suites.at_work.repeating import NOT_PREPARED, TOO_LATE
+from viva.suites.at_work import repeating
+from viva.suites.at_work.repeating import NOT_PREPARED, TOO_LATE, RunsAgain
 from viva.suites.at_work.requeueing import MARK, requeue
 from viva.suites.conduct import Silence, Surroundings
 from viva.suites.engine import Budget, SuiteEnd
@@ -159,6 +161,31 @@ async def test_a_run_that_is_requeued_after_the_last_one_is_called_left(place: D
         (place.folder / name).touch()
     end = await start(place, Late())
     assert (end.ended, end.left_out, end.reasons) == (2, 1, f"1 run that was {TOO_LATE}")
+
+
+def test_the_journal_is_read_once_for_all_runs_that_ended_and_are_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = {run: RunState(1, outcome=Outcome.INFRA_ERROR, again=True) for run in "abc"}
+    reads: list[Path] = []
+
+    def read(folder: Path, *run: str) -> dict[str, RunState]:
+        reads.append(folder)
+        return states
+
+    monkeypatch.setattr(repeating, "read_run_states", read)
+
+    def job_of(run: str, state: RunState) -> Any:
+        return f"job of {run}"
+
+    again = RunsAgain(job_of, states)
+    for run, state in states.items():
+        again.begin(run)
+        assert again._job(run, state) is None
+        again.end(run)
+    due: list[Any] = [again.due(tmp_path) for _ in range(4)]
+    assert due == ["job of a", "job of b", "job of c", None]
+    assert len(reads) == 1
 
 
 def test_requeued_runs_are_told_apart_from_those_that_were_left_out_for_another_reason() -> None:

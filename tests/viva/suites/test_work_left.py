@@ -265,3 +265,19 @@ def test_no_gate_passes_if_what_was_planned_cannot_be_read(desk: Desk, damage: s
     begin(desk, "whole", expect=0)
     assert words in desk.viva("compare", "whole", "j").stdout
     desk.viva("report", f"j#{run_id('one', AGENT)}", "--fail-under", "0.9", expect=0)  # a run that was named is there
+
+
+def test_a_replay_that_is_resumed_misses_nothing_that_its_journal_has_now(desk: Desk) -> None:
+    begin(desk, "j", expect=0)
+    request = desk.folder / "j" / "request.json"
+    whole = request.read_bytes()
+    request.write_text("{")
+    desk.viva("replay", "j", "--against", AGENT, *COMMON, "--out", "k", expect=0)
+    gated = ("report", "k", "--fail-under", "0.9")
+    assert "what was planned is not known" in desk.viva(*gated, expect=3).stderr
+    desk.viva("replay", "--resume", "k", expect=0)
+    desk.viva(*gated, expect=3)
+    request.write_bytes(whole)
+    desk.viva(*gated, expect=3)  # it was not resumed yet
+    desk.viva("replay", "--resume", "k", expect=0)
+    desk.viva(*gated, expect=0)

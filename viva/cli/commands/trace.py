@@ -271,7 +271,7 @@ def _follow(
         return Surroundings(display, import_sinks(request.recordings, sinks))
 
     def told(look: Poll) -> bool:
-        if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
+        if targets and look.new and (failed := annotate_new(folder, targets, frozenset(look.new))):
             display.warn(failed)
         return alarm.look(look)
 

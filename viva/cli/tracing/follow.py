@@ -122,10 +122,12 @@ class Alarm:
     told: set[int] = field(default_factory=set)
     """The places of the channels that received the present alarm; one that could not be reached is notified at the next
     poll."""
+    warned: set[int] = field(default_factory=set)
+    """The places of those that were told that no limit can be checked at present."""
 
     def look(self, look: Poll) -> bool:
         """Process one poll; return whether to continue."""
-        alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
+        alert = Alert(str(self.journal), look.runs, look.below, rates_of(look), look.unjudged)
         began = bool(look.below) and not self.ringing
         # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
         self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
@@ -140,7 +142,13 @@ class Alarm:
         for place, (name, channel) in enumerate(self.channels):
             try:
                 channel.measure(alert)
-                if self.ringing != (place in self.told) and not look.unjudged:
+                if look.unjudged:
+                    if place not in self.warned:
+                        channel.send(alert)
+                        self.warned.add(place)
+                    continue
+                self.warned.discard(place)
+                if self.ringing != (place in self.told):
                     channel.send(alert)
                     self.told ^= {place}
             except OSError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.atif.steps import StepError, read_steps
-from viva.recordings.files.each_file import of_each_file
+from viva.recordings.files.each_file import of_each_file, of_each_part
 from viva.recordings.files.locations import may_hide_files, unlisted_words
 from viva.recordings.files.packed import open_recording
 from viva.recordings.json_pieces import is_whole, lines_of, read_document
@@ -56,8 +56,7 @@ class AtifReader:
 
         def of_file(file: Path) -> Iterator[Recording]:
             name = str(file.relative_to(path)) if is_folder else file.name
-            for place, key, document in _documents(file, name, told):
-                yield from _expand(document, place, key)
+            yield from of_each_part(_documents(file, name, told), _expand, told)
 
         for recording in of_each_file(_in_folder(path, told) if is_folder else [path], of_file, told):
             began = recording.transcript.rounds[0].started if recording.transcript.rounds else None
@@ -81,8 +80,8 @@ def _in_folder(path: Path, told: SourceNotes) -> list[Path]:
     return files
 
 
-def _documents(path: Path, name: str, told: SourceNotes) -> Iterator[tuple[str, str, Any]]:
-    """Yield each document with its place, and with a key that a moved file keeps."""
+def _documents(path: Path, name: str, told: SourceNotes) -> Iterator[tuple[Any, str, str]]:
+    """Yield each document, or what is wrong with it, with its place, and with a key that a moved file keeps."""
     try:
         with open_recording(path) as file:
             data = file.read(1 << 16)
@@ -93,19 +92,20 @@ def _documents(path: Path, name: str, told: SourceNotes) -> Iterator[tuple[str, 
                 several = document if isinstance(document, list) else [document]
                 for place, each in enumerate(several, 1):
                     mark = f", element {place}" if isinstance(document, list) else ""
-                    yield f"{path}{mark}", f"{name}{mark}", each
+                    yield each, f"{path}{mark}", f"{name}{mark}"
                 return
             for number, value in lines_of(path, file, half_written=told.passing_over(path)):
-                if isinstance(value, ValueError):
-                    raise RecordingError(f"{path}, line {number}: not valid JSON: {value}")
-                yield f"{path}, line {number}", f"{name}, line {number}", value
+                yield value, f"{path}, line {number}", f"{name}, line {number}"
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _expand(document: Any, place: str, key: str) -> Iterator[Recording]:
+def _expand(found: tuple[Any, str, str]) -> Iterator[Recording]:
     """Make the recording of a trajectory and, after it, of each that is embedded in it, however deep."""
-    waiting = [(document, place, key)]
+    document, place, _ = found
+    if isinstance(document, ValueError):
+        raise RecordingError(f"{place}: not valid JSON: {document}")
+    waiting = [found]
     while waiting:
         each, where, name = waiting.pop()
         yield _recording(each, where, name)

@@ -14,7 +14,7 @@ from viva.recordings.desktop.lines import LineFields, read_lines, unfound_fields
 from viva.recordings.desktop.names import UFO, Names, load_names
 from viva.recordings.desktop.session_log import SOURCE, SessionLog
 from viva.recordings.files.locations import may_hide_files, unlisted_words
-from viva.recordings.recording import HalfWritten, NothingYet, Recording, RecordingError, SourceNotes
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.records.transcript import Transcript
 
 
@@ -117,11 +117,8 @@ def _in_a_tree(root: Path, folder: Path, names: Names, told: SourceNotes) -> Rec
         return replace(read_session(folder, names, one_of_many=True, told=told), run_key=key)
     except RecordingError as error:
         transcript = Transcript(source=SOURCE, trace_id=key, notes=(str(error),))
-        # An empty log has lost nothing, and neither has one that is being written.
-        half_written = told.growing and isinstance(error, HalfWritten)
-        if half_written:
+        if waits := told.waits_for(error):
             told.pass_over(folder / names.log)
-        nothing = isinstance(error, NothingYet) or half_written
         note = f"a session without a readable {names.log}"
         return Recording(
             transcript,
@@ -130,5 +127,5 @@ def _in_a_tree(root: Path, folder: Path, names: Names, told: SourceNotes) -> Rec
             subject=folder.name,
             agent=names.agent,
             notes=(note,),
-            lost=() if nothing else (str(error),),
+            lost=() if waits else (str(error),),
         )

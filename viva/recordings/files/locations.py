@@ -25,10 +25,9 @@ class FoundFiles:
     files: tuple[Path, ...]
     """Each file once, in the order of the sources and, in a folder or glob, of the names."""
     notes: tuple[str, ...] = ()
-    """Which files of folders were left out because of their names, and which folders that only a pattern matched cannot
-    be listed."""
+    """Which files of folders were left out because of their names."""
     lost: tuple[str, ...] = ()
-    """Which folders that the user named, or that lie below one, cannot be listed, and may hold any number of files."""
+    """Which folders cannot be listed, and may hold any number of files."""
 
     def tell(self, told: SourceNotes) -> None:
         """Note what was left out."""
@@ -51,15 +50,10 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
     files: dict[Path, None] = {}
     left: list[Path] = []
     lost: list[str] = []
-    passed: list[str] = []
 
     def unlisted(error: OSError) -> None:
         if may_hide_files(error):
             lost.append(unlisted_words(error))
-
-    def unlisted_match(error: OSError) -> None:
-        if may_hide_files(error):
-            passed.append(unlisted_words(error))
 
     for source in sources:
         path = Path(source)
@@ -72,14 +66,14 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
         elif os.path.exists(path) or not glob.has_magic(source):
             files[path] = None
         else:
-            inside = _matching(source, endings, left, unlisted, unlisted_match)
+            inside = _matching(source, endings, left, unlisted)
             if not inside:
-                raise _nothing(f"{source}: no file matches this pattern", (*lost, *passed))
+                raise _nothing(f"{source}: no file matches this pattern", lost)
             files.update(dict.fromkeys(inside))
-    notes = tuple(dict.fromkeys(passed))
+    notes: tuple[str, ...] = ()
     if left:
         shown = ", ".join(each.name for each in left[:MOST_SHOWN]) + (", …" if len(left) > MOST_SHOWN else "")
-        notes += (f"files left out because their names end in none of {', '.join(endings)}: {len(left)} ({shown})",)
+        notes = (f"files left out because their names end in none of {', '.join(endings)}: {len(left)} ({shown})",)
     return FoundFiles(tuple(files), notes, tuple(dict.fromkeys(lost)))
 
 
@@ -91,9 +85,10 @@ def unlisted_words(error: OSError) -> str:
 def may_hide_files(error: OSError) -> bool:
     """Return whether a folder that cannot be listed may hold files of the user's.
 
-    One that was removed in the meantime holds none, and `lost+found` of a file system is root's.
+    What is no folder, or was removed in the meantime, holds none, and `lost+found` of a file system is root's.
     """
-    return not isinstance(error, FileNotFoundError) and os.path.basename(error.filename) != "lost+found"
+    holds_none = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return not holds_none and "lost+found" not in Path(error.filename).parts[-2:]
 
 
 def _nothing(words: str, lost: Sequence[str]) -> RecordingError:
@@ -101,39 +96,32 @@ def _nothing(words: str, lost: Sequence[str]) -> RecordingError:
     return RecordingError(". ".join((words, *lost))) if lost else NothingYet(f"{words}.")
 
 
-def _matching(
-    source: str, endings: Sequence[str], left: list[Path], unlisted: Unlisted, unlisted_match: Unlisted
-) -> list[Path]:
+def _matching(source: str, endings: Sequence[str], left: list[Path], unlisted: Unlisted) -> list[Path]:
     matched = [Path(each) for each in sorted(glob.glob(source, recursive=True))]
     found: dict[Path, None] = {}
     for path in matched:
-        inside = _in_folder(path, endings, left, unlisted_match) if os.path.isdir(path) else [path]
+        inside = _in_folder(path, endings, left, unlisted) if os.path.isdir(path) else [path]
         found.update(dict.fromkeys(inside))
     first, *parts = Path(source).parts
     if glob.has_magic(first):
         first, parts = ".", [first, *parts]
-    _list_on_the_way(first, parts, unlisted, unlisted_match)
+    _list_on_the_way(first, parts, unlisted)
     return list(found)
 
 
-def _list_on_the_way(folder: str, parts: Sequence[str], unlisted: Unlisted, unlisted_match: Unlisted) -> None:
+def _list_on_the_way(folder: str, parts: Sequence[str], unlisted: Unlisted) -> None:
     """List the folders in which a pattern is looked for: `glob` passes over those that cannot be listed.
 
     Args:
         folder: Where the rest of the pattern begins.
         parts: The rest of the pattern.
-        unlisted: Takes the error of a folder that is named.
-        unlisted_match: Takes those of folders that only a pattern matched: the user did not know of them.
+        unlisted: Takes the error of a folder that cannot be listed.
     """
     if not parts:
         return
     part, rest = parts[0], parts[1:]
     if part == "**":
-
-        def unlisted_below(error: OSError) -> None:
-            (unlisted if error.filename == folder else unlisted_match)(error)
-
-        for _, below, _ in os.walk(folder, onerror=unlisted_below):
+        for _, below, _ in os.walk(folder, onerror=unlisted):
             below[:] = [name for name in below if not name.startswith(".")]
         return
     names = [part]
@@ -142,17 +130,14 @@ def _list_on_the_way(folder: str, parts: Sequence[str], unlisted: Unlisted, unli
             with os.scandir(folder) as entries:
                 hidden = part.startswith(".")
                 names = [each.name for each in entries if hidden or not each.name.startswith(".")]
-            names = [name for name in names if fnmatch(name, part) and os.path.isdir(os.path.join(folder, name))]
+            names = [name for name in names if fnmatch(name, part)]
         else:
             os.stat(os.path.join(folder, part))
-    except (FileNotFoundError, NotADirectoryError):
-        return
     except OSError as error:
         unlisted(error)
         return
     for name in sorted(names):
-        further = unlisted_match if glob.has_magic(part) else unlisted
-        _list_on_the_way(os.path.join(folder, name), rest, further, unlisted_match)
+        _list_on_the_way(os.path.join(folder, name), rest, unlisted)
 
 
 def _in_folder(root: Path, endings: Sequence[str], left: list[Path], unlisted: Unlisted) -> list[Path]:

@@ -26,6 +26,8 @@ ROWS = 256
 FEW_ROWS = 4
 MOST_AT_ONCE = 64 * MIB
 """Bytes beyond which rows that were read at once are unpacked in parts; a single row may be larger."""
+VALUE, OBJECT = 64, 384
+"""Bytes of an element of a list, and of an object or list, as the Python objects that a row is made of."""
 _TEXT, _FIXED = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
 _WIDTHS = {"BOOLEAN": 1 / 8, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, _TEXT: 4}
 """Bytes of a value in memory; of a text, those of its number in a dictionary."""
@@ -112,7 +114,10 @@ def _parts(batch: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _size(array: Any) -> int:
-    """Return the number of bytes to which an array unpacks: each value counts wherever it is repeated."""
+    """Return the number of bytes to which an array unpacks: each value counts wherever it is repeated.
+
+    Within a list, it counts what Python needs for it: a single row may hold millions of values of less than a byte.
+    """
     from pyarrow import compute, types
 
     kind = array.type
@@ -121,14 +126,17 @@ def _size(array: Any) -> int:
             return 8 * len(array)  # numbers, times
         lengths = compute.take(compute.binary_length(array.dictionary), array.indices)
         return int(compute.sum(lengths).as_py() or 0) + 4 * len(array)
+    objects = OBJECT * int(len(array) - array.null_count)
     if types.is_struct(kind):
-        return sum(_size(field) for field in array.flatten())
+        return objects + sum(_size(field) for field in array.flatten())
     if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         begin, end = (array.offsets[place].as_py() for place in (0, -1))
-        return _size(array.values.slice(begin, end - begin))
-    if types.is_fixed_size_list(kind):
-        return _size(array.flatten())
-    return _size(array.storage) if hasattr(array, "storage") else int(array.nbytes)
+        values = array.values.slice(begin, end - begin)
+    elif types.is_fixed_size_list(kind):
+        values = array.flatten()
+    else:
+        return _size(array.storage) if hasattr(array, "storage") else int(array.nbytes)
+    return objects + VALUE * len(values) + _size(values)
 
 
 @cache

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.files.each_file import of_each_part
 from viva.recordings.files.packed import open_recording
-from viva.recordings.json_pieces import bounded_lines, load_document, stripped, too_long
+from viva.recordings.json_pieces import bounded_lines, load_line, stripped
 from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.subjects import subject_of
 from viva.records.fault import Fault
@@ -40,24 +41,27 @@ class OpenAIEvalsReader:
 
         Args:
             source: The file.
-            told: Says whether somebody may be writing the file.
+            told: Says whether the file is followed, and takes what cannot be read of it then.
 
         Raises:
             RecordingError: while iterating, at the first line that is not a sample, after all samples before it.
         """
         path = Path(source)
+        told = SourceNotes() if told is None else told
         seen: dict[str, int] = {}
         found = False
+
+        def sample(numbered: tuple[int, bytes | None]) -> Iterator[Recording]:
+            nonlocal found
+            number, line = numbered
+            if line is None or stripped(line):
+                found = True
+                yield _recording(load_line(line, path, number), f"{path}, line {number}", seen)
+
         try:
             with open_recording(path) as file:
-                half_written = None if told is None else told.passing_over(path)
-                for number, line in bounded_lines(file, half_written=half_written):
-                    if line is None:
-                        raise too_long(path, number)
-                    if not stripped(line):
-                        continue
-                    found = True
-                    yield _recording(load_document(line, path, number), f"{path}, line {number}", seen)
+                lines = bounded_lines(file, half_written=told.passing_over(path))
+                yield from of_each_part(lines, sample, told)
         except OSError as error:
             raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
         if not found:

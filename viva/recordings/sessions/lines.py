@@ -51,6 +51,8 @@ def read_sessions_of(
         if not recordings and len(found.files) == 1:
             raise (RecordingError if lines else NothingYet)(f"{path}: not {what}.")
         none += not recordings
+        if not lines and not bad:
+            told.leave_out(path, NothingYet(f"{path}: the file is empty"))
         newest = max((at for line in lines if (at := when(line)) is not None), default=least)
         is_old = newest < least
         if not recordings and not is_old and is_damaged(lines):

@@ -12,7 +12,7 @@ from viva.recordings.files.locations import JSON_FILES, find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import HalfWritten, NothingYet, Recording, RecordingError, SourceNotes
+from viva.recordings.recording import NothingYet, Recording, RecordingError, SourceNotes
 from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -221,7 +221,7 @@ def _of_documents(path: Path, file: Any, lists: Sequence[str], told: SourceNotes
         except RecordingError as error:
             if not whole:
                 raise
-            if told.growing and isinstance(error, HalfWritten):
+            if told.waits_for(error):
                 told.pass_over(path)
             else:
                 told.lose(f"{error}; what comes after is left out")

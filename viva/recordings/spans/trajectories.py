@@ -101,6 +101,9 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         agent=name,
         agent_version=plain(version),
         damage={**(tree.damage if first else {}), **missing},
+        lost=(f"{place}: spans left out that say something else than another one with their id: {tree.lost}",)
+        if first and tree.lost
+        else (),
     )
 
 

@@ -31,6 +31,8 @@ class RunsAgain:
         """Those of them that were requeued meanwhile."""
         self._due: list[str] = []
         """Those of these that have ended."""
+        self._ready: list[Job] = []
+        """The jobs of those of them that are still to be repeated."""
         self._refused: set[str] = set()
 
     def jobs(self, planned: Iterator[Job], folder: Path) -> Iterator[Job]:
@@ -54,13 +56,14 @@ class RunsAgain:
 
     def due(self, folder: Path) -> Job | None:
         """Return the job of a run that was requeued while it was at work, has ended, and is still to be repeated."""
-        while self._due:
-            run = self._due.pop(0)
-            state = read_run_states(folder, run)[run]
+        if self._due:
+            states = read_run_states(folder)  # the whole journal, so once for all of them
+            ended = {run: states[run] for run in self._due if run in states}
+            self._due.clear()
             # If its own next attempt followed the one after which it was requeued, it has been repeated.
-            if state.again and (job := self._job_of(run, state)) is not None:
-                return job
-        return None
+            jobs = (self._job_of(run, state) for run, state in ended.items() if state.again)
+            self._ready += [job for job in jobs if job is not None]
+        return self._ready.pop(0) if self._ready else None
 
     def left(self, folder: Path) -> dict[str, int]:
         """Return how many requeued runs nobody has repeated or counted, by why. Call this when the lock is released.

@@ -119,6 +119,32 @@ def test_a_row_of_more_values_than_a_file_may_unpack_to_is_refused_before_it_is_
         assert pool.max_memory() < MIB // 2
 
 
+@pytest.mark.parametrize("kind", ["yes", "small numbers", "objects", "lists", "map"])
+def test_a_row_of_many_small_values_is_refused_before_python_objects_are_made_of_it(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyarrow, parquet = package("pyarrow"), package("pyarrow.parquet")
+    monkeypatch.setattr(parquet_files, "most_unpacked", lambda size: MIB)
+    value, of = {
+        "yes": (True, pyarrow.bool_()),
+        "small numbers": (7, pyarrow.int8()),
+        "objects": ({"a": 7}, pyarrow.struct([("a", pyarrow.int8())])),
+        "lists": ([], pyarrow.list_(pyarrow.bool_())),
+        "map": ([(1, True)], pyarrow.map_(pyarrow.int8(), pyarrow.bool_())),
+    }[kind]
+    many = 20_000 if kind in ("yes", "small numbers") else 3_000
+    path = tmp_path / "many.parquet"
+    table = pyarrow.table({"many": pyarrow.array([[value] * many], pyarrow.list_(of))})
+    assert table.nbytes < MIB // 8
+    parquet.write_table(table, path, compression="zstd")
+    with path.open("rb") as file, pytest.raises(RecordingError, match="it unpacks to more than 200 times its size"):
+        next(rows_of(path, file))
+    few = pyarrow.table({"many": pyarrow.array([[value]], pyarrow.list_(of))})
+    parquet.write_table(few, path, compression="zstd")
+    with path.open("rb") as file:
+        assert len(list(rows_of(path, file))) == 1
+
+
 def test_long_values_of_a_fixed_length_are_read_few_at_a_time(tmp_path: Path) -> None:
     pyarrow, parquet = package("pyarrow"), package("pyarrow.parquet")
     value = b"x" * (8 * MIB)

@@ -234,6 +234,16 @@ def test_a_span_that_was_exported_twice_counts_once(tmp_path: Path) -> None:
     assert recording.transcript.usage["target"].input_tokens == 10
     assert recording.transcript.rounds[0].steps[1].seconds == 0.25
     assert "spans that were recorded more than once, counted once: 2" in recording.transcript.notes
+    assert not recording.lost
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_span_that_says_something_else_than_another_one_with_its_id_is_lost(tmp_path: Path, ended: bool) -> None:
+    more = {} if ended else {"end_time": None}
+    bad, good = ({**model(2, 1, said), **more} for said in ("Bad", "Good"))
+    (recording,) = read(tmp_path, [span(1), bad, good, {**good, "start_time": "2026-01-01T00:00:02.500001Z"}])
+    (words,) = recording.lost
+    assert words.endswith(f"{TRACE}: spans left out that say something else than another one with their id: 1")
 
 
 def test_model_spans_without_output_are_no_steps_and_their_tokens_are_kept(tmp_path: Path) -> None:
