@@ -26,8 +26,8 @@ from viva.records.trajectory import (
 )
 from viva.records.transcript import LIVE, Step, StepKind, Transcript
 
-NOTHING = "(nothing)"
-"""Stands for a text that was recorded and is empty."""
+NOTHING, EMPTY = "(nothing)", "(empty)"
+"""Stand for a text that was recorded and is empty; of a result, "nothing" could mean that nothing was done."""
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
 """How the result of a call that failed begins where its source has no field for errors; in lower case."""
 
@@ -284,9 +284,10 @@ def call_parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     """Yield what a tool was given and what came back; `no_result` stands for what nobody recorded."""
     yield "input", each.input or NOTHING
     yield from surrounding_parts(each.step)
-    yield "result", no_result if each.first_result is None else each.first_result or NOTHING
+    yield "result", no_result if each.first_result is None else each.first_result or EMPTY
+    where, ended = "", how_ended(each.step)
     for output in each.further:
-        where = f", in round {output.round}" if output.round != each.round else ""
-        yield f"further output{where}", output.text or NOTHING
-    if (ended := each.further[-1].ended if each.further else how_ended(each.step)) is not None:
-        yield ENDED, ended
+        where, ended = f", in round {output.round}" if output.round != each.round else "", output.ended
+        yield f"further output{where}", output.text or EMPTY
+    if ended is not None:
+        yield f"{ENDED}{where}", ended
