@@ -23,7 +23,7 @@ from viva.judge.trajectory import (
     THOUGHT_TO_TOOL,
 )
 from viva.judge.trajectory.asking import Field, Question, Ruling
-from viva.judge.trajectory.decisions import StepDecision, why_empty
+from viva.judge.trajectory.decisions import EMPTY, StepDecision, later_parts, why_empty
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps, asked_about
 from viva.judge.trajectory.views import (
     answer_field,
@@ -155,8 +155,10 @@ class ParameterQuality(ModelEvaluator):
                 *earlier_steps(transcript, path, each, "Earlier Steps", marker, same_round=False),
                 *_own(each),
             ]
-            if each.result:
-                fields.append(Field("Result", each.result, each.id))
+            if each.first_result is not None:
+                fields.append(Field("Result", each.first_result or EMPTY, each.id))
+            if afterwards := step_text(later_parts(each)):
+                fields.append(Field("Afterwards", afterwards, each.id))
             yield Question(each.id, tuple(fields), each.tool)
 
 

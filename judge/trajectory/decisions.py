@@ -13,6 +13,7 @@ from viva.judge.turns import ShownTurn, steps_as_turns
 from viva.records.text import storable
 from viva.records.trajectory import (
     CUT,
+    ENDED_WELL,
     UNREAD,
     WRITTEN,
     answer_of,
@@ -124,6 +125,11 @@ class StepDecision:
         return "\n".join(filter(None, (self.first_result, *(each.text for each in self.further))))
 
     @property
+    def ended(self) -> str | None:
+        """How a recorded command had ended at last."""
+        return self.further[-1].ended if self.further else how_ended(self.step)
+
+    @property
     def known(self) -> bool:
         """Return whether both its input and what came back were recorded."""
         return self.first_result is not None and self.step.tool_input is not None
@@ -143,7 +149,9 @@ class StepDecision:
             return False
         if self.step.result is None:
             return None
-        return not failed_in_words(self.result)
+        # What a command wrote later is new output, whenever the turn ended that it began in.
+        later = () if self.ended == ENDED_WELL else (each.text for each in self.further)
+        return not any(map(failed_in_words, (self.first_result or "", *later)))
 
 
 def failed_in_words(result: str) -> bool:
@@ -285,9 +293,14 @@ def call_parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     yield "input", each.input or NOTHING
     yield from surrounding_parts(each.step)
     yield "result", no_result if each.first_result is None else each.first_result or EMPTY
-    where, ended = "", how_ended(each.step)
+    yield from later_parts(each)
+
+
+def later_parts(each: StepDecision) -> Iterator[Part]:
+    """Yield what a recorded command wrote after its first result, and how it ended."""
+    where = ""
     for output in each.further:
-        where, ended = f", in round {output.round}" if output.round != each.round else "", output.ended
+        where = f", in round {output.round}" if output.round != each.round else ""
         yield f"further output{where}", output.text or EMPTY
-    if ended is not None:
-        yield f"{ENDED}{where}", ended
+    if each.ended is not None:
+        yield f"{ENDED}{where}", each.ended

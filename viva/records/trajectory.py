@@ -82,6 +82,10 @@ def surroundings(step: Step) -> Iterator[tuple[str, Any]]:
         yield from ((name, step.attributes[name]) for name in SURROUNDINGS if step.attributes.get(name) is not None)
 
 
+ENDED_WELL = "with exit code 0"
+"""How a recorded command ended that says of itself that it succeeded."""
+
+
 def how_ended(step: Step) -> str | None:
     """Return how a command that an environment step recorded had ended by then; None for other steps."""
     if not step.from_environment:

@@ -20,7 +20,7 @@ MOST_REPEATED = 1_000
 
 _NO_SECRETS = re.compile(r"GIT_CONFIG_KEY_\d+|BASH_FUNC_.+%%", re.DOTALL)
 """Variables that are called secrets and are none: the names of git's settings, and functions of Bash."""
-_RUN = re.compile(r"""\b(?:ba|da|k|z)?sh(?:\s+-[\w-]{1,40}){0,4}?\s+-\w{0,9}c[\s"']+\$\{?(\w+)""")
+_RUN = re.compile(r"""(?<![\w.-])(?:ba|da|k|z)?sh(?:\s+-[\w-]{1,40}){0,4}?\s+-\w{0,9}c[\s"']+\$\{?(\w+)""")
 """A command that has a shell run the value of a variable: `sh -c "$NAME"`."""
 
 

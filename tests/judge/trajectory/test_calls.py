@@ -77,6 +77,9 @@ async def test_further_output_of_a_command_is_a_part_of_its_result() -> None:
     steps = [*ran(1, "", "Traceback (most recent call last)"), *ran(3, "", "built"), *ran(5, "", "built")]
     assert await labels_of("tool_success", *steps) == ["failed", "succeeded", "succeeded"]
     assert await labels_of("repeated_calls", *steps) == ["first", "changed", "repeated"]
+    *begun, last = ran(1, "Compiling", "Error: handlers registered")
+    assert await labels_of("tool_success", *begun, last) == ["failed"]
+    assert await labels_of("tool_success", *begun, replace(last, attributes={"exitCode": 0})) == ["succeeded"]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_what_a_command_wrote_after_its_round_and_how_it_ended_is_shown(na
     rounds = (Round(1, "Test it.", "I started.", (run,)), Round(2, "And?", "All tests passed.", (later,)))
     question, *_ = await asked(name, Transcript(rounds), model_at)
     assert "3 tests FAILED" in question
-    assert "ended: with exit code 2" in question
+    assert re.search(r"ended(, in round 2)?: with exit code 2", question)
     assert "(not run)" not in question
 
 
@@ -86,6 +86,20 @@ async def test_a_step_is_judged_by_what_a_command_had_written_before_it(model_at
             is_after = re.search(r"\[Tool Called\]:\n\s+third\n", question) is not None
             assert is_after or "3 tests FAILED" not in question.split("[Tool Called]")[0]
             assert not is_after or "further output, in round 2: 3 tests FAILED" in question
+
+
+async def test_the_judge_of_an_input_sees_what_came_of_the_call(model_at: ModelAt) -> None:
+    run, later = replace(RUN, attributes=STILL_RUNNING), replace(LATER, attributes=FAILED)
+    rounds = (Round(1, "Test it.", "I started.", (run,)), Round(2, "And?", "All tests passed.", (later,)))
+    question, *_ = await asked("parameter_quality", Transcript(rounds), model_at)
+    _, end = question.split("[Result]:")
+    shown = [
+        "(empty)",
+        "[Afterwards]:",
+        "further output, in round 2: 3 tests FAILED",
+        "ended, in round 2: with exit code 2",
+    ]
+    assert [line.strip() for line in end.splitlines()][1:5] == shown
 
 
 @pytest.mark.parametrize("name", EVALUATORS)

@@ -267,6 +267,7 @@ def test_what_a_command_runs_is_recorded_although_the_variable_is_called_a_secre
         ["sh", "-c", 'eval "$MY_KEY"'],
         ["git", "-c", "$MY_KEY", "fetch"],
         ["bash", "x.sh", "$MY_KEY"],
+        ["bash", "-c", './deploy.sh -c "$MY_KEY"; run-sh -vc $MY_KEY'],
     ],
 )
 @pytest.mark.parametrize(
