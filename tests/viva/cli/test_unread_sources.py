@@ -25,7 +25,7 @@ from tests.viva.conftest import Desk
 from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
 from tests.webhooks import Hook
-from viva.journal.reader import read_records
+from viva.journal.reader import read_records, read_runs
 from viva.recordings.recording import Recording, UnfinishedFile
 from viva.records import Round, Transcript
 from viva.suites.request import RecordingsRequest
@@ -592,6 +592,33 @@ def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
     assert f"{file.name}, line 2" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
 
 
+SAMPLES = [
+    [{}, {}, {}],
+    [{"data_source_idx": 1}, {"data_source_idx": 2}, {"data_source_idx": 3}],
+    [{"run_id": "r", "data_source_idx": 1}] * 3,
+    [{"run_id": "r", "data_source_idx": each} for each in (1, 2, 1)],
+]
+
+
+@pytest.mark.parametrize("about", SAMPLES, ids=["no-ids", "indices", "one-item", "other-item"])
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_broken_line_that_is_mended_is_judged_and_no_other_one_is_judged_again(
+    desk: Desk, about: list[dict[str, object]], broken: int
+) -> None:
+    samples = [
+        line_of({**ids, "item": {"input": "Hi."}, "sample": {"output": f"Answer {number}."}})
+        for number, ids in enumerate(about)
+    ]
+    file = desk.folder / "samples.jsonl"
+    file.write_text("".join(each[:-5] + "\n" if number == broken else each for number, each in enumerate(samples)))
+    desk.viva("trace", f"openai_evals:{file.name}", *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    file.write_text("".join(samples))
+    resumed = ("--resume", "out", "--follow", "--settle", "0", "--looks", "1", "--fail-under", "0.5")
+    desk.viva("trace", *resumed, expect=0)
+    said = sorted(run.transcript.rounds[0].agent or "" for run in read_runs(desk.folder / "out"))
+    assert said == ["Answer 0.", "Answer 1.", "Answer 2."]
+
+
 def test_an_end_that_is_half_written_at_the_last_look_is_counted_as_left_out(desk: Desk) -> None:
     source, file = growing_spans(desk.folder)
     file.write_bytes(file.read_bytes()[:-25])
@@ -675,6 +702,31 @@ def test_a_recording_that_may_not_have_ended_at_the_last_look_passes_no_gate(des
     assert words in desk.viva("report", "out", "--fail-under", "0.5", expect=3).stderr
     desk.viva("trace", "--resume", "out", "--fail-under", "0.5", expect=0)
     assert len(list(read_records(desk.folder / "out"))) == 3
+
+
+@pytest.mark.parametrize(("newest", "code"), [("time.time()", 3), ("1e9", 0)])
+def test_a_judged_recording_that_has_grown_and_may_not_have_ended_at_the_last_look_passes_no_gate(
+    desk: Desk, newest: str, code: int
+) -> None:
+    (desk.folder / "own.py").write_text(
+        "import pathlib\nimport time\n\n"
+        "from viva.recordings.recording import Recording\n"
+        "from viva.records import Round, Transcript\n\n\n"
+        "class Reader:\n"
+        "    def read(self, source):\n"
+        "        rounds = [Round(1, 'a', 'b', started=1e9)]\n"
+        "        if pathlib.Path(source).exists():\n"
+        f"            rounds.append(Round(2, 'c', 'd', started={newest}))\n"
+        "        pathlib.Path(source).touch()\n"
+        "        yield Recording(Transcript(tuple(rounds), source='own'), place='run 1', run_key='1')\n"
+    )
+    follow = [str(word) for word in FOLLOW]
+    follow[follow.index("--settle") + 1] = "60"
+    watched = ("own.py:Reader:seen", *follow, *GATED, "--alert", "otel", "--looks", "2")
+    done = desk.viva("trace", *watched, expect=code)
+    words = "not imported because less than --settle has passed since the last step: 1 recording (first: run 1)"
+    assert (words in done.stderr) == bool(code)
+    desk.viva("report", "out", "--fail-under", "0.5", expect=code)
 
 
 def test_a_recording_that_is_dated_in_the_future_has_ended_when_it_has_not_grown_for_as_long(
