@@ -852,11 +852,21 @@ def test_a_last_poll_that_failed_is_lost_until_another_one_succeeds(desk: Desk) 
 
 def test_polls_that_fail_in_the_same_way_alert_everybody_once(desk: Desk, hook: Hook) -> None:
     (desk.folder / "own.py").write_text(BREAKS_OFF)
+    hook.answers = [500, 200]
     alert = ("--alert", f"webhook:{hook.address}", "--looks", "4")
     done = desk.viva("trace", "own.py:Reader:2 3 4", *map(str, FOLLOW), *GATED, *alert, expect=3)
     assert done.stderr.count("this poll failed, and will be repeated") == 3
     assert done.stderr.count("no limit can be checked: the last poll failed: 2 is half written") == 1
-    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"]
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"] * 2, "the first one was not received"
+
+
+def test_the_first_poll_that_does_not_fail_again_tells_everybody_so_without_a_new_recording(
+    desk: Desk, hook: Hook
+) -> None:
+    (desk.folder / "own.py").write_text(BREAKS_OFF)
+    alert = ("--alert", f"webhook:{hook.address}", "--looks", "5")
+    desk.viva("trace", "own.py:Reader:2 3", *map(str, FOLLOW), *GATED, *alert, expect=0)
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged", "viva.recovered"]
 
 
 def test_damage_that_is_found_while_too_few_runs_are_there_is_told_when_they_are(desk: Desk) -> None:
