@@ -592,6 +592,36 @@ def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
     assert f"{file.name}, line 2" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
 
 
+def talks_in_a_list(folder: Path) -> str:
+    talk = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}
+    (folder / "talks.json").write_text(json.dumps([talk, {"role": "user", "content": "Hi."}, talk, talk], indent=1))
+    return "chat:talks.json"
+
+
+def lists_of_talks(folder: Path) -> str:
+    talks = json.loads((folder / talks_in_a_list(folder).partition(":")[2]).read_text())
+    (folder / "talks.jsonl").write_text(line_of([]) + line_of(talks))
+    return "chat:talks.jsonl"
+
+
+def subagents(folder: Path) -> str:
+    file = folder / trajectories(folder).partition(":")[2] / "a" / "trajectory.json"
+    one = json.loads(file.read_text())
+    file.write_text(line_of({**one, "subagent_trajectories": [{"bad": 1}, {**one, "subagent_trajectories": [one]}]}))
+    return f"atif:{file.relative_to(folder)}"
+
+
+@pytest.mark.parametrize("make", [talks_in_a_list, lists_of_talks, subagents], ids=lambda each: each.__name__)
+def test_a_broken_element_of_a_followed_file_is_lost_and_those_after_it_are_judged(
+    desk: Desk, make: Callable[[Path], str]
+) -> None:
+    source = make(desk.folder)
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    assert "what comes after it is read" in done.stderr
+    assert len(list(read_records(desk.folder / "out"))) == 3
+    assert "not a" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
+
+
 SAMPLES = [
     [{}, {}, {}],
     [{"data_source_idx": 1}, {"data_source_idx": 2}, {"data_source_idx": 3}],
