@@ -119,7 +119,7 @@ def begin_reading(readers: Sequence[LoadedReader], request: RecordingsRequest, *
     options: dict[str, Any] = {} if request.since is None else {"since": datetime.fromtimestamp(request.since, UTC)}
     options |= {} if request.mapping is None else {"mapping": request.mapping}
     for reader in readers:
-        told = SourceNotes(growing=followed)
+        told = SourceNotes(growing=followed, since=request.since)
         read = reader.read(told, **options)
         recordings = (replace(each, transcript=with_tools(each.transcript, request.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))

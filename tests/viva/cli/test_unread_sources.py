@@ -26,7 +26,7 @@ from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
 from tests.webhooks import Hook
 from viva.journal.reader import read_records, read_runs
-from viva.recordings.recording import Recording, UnfinishedFile
+from viva.recordings.recording import NothingYet, Recording, SourceNotes, UnfinishedFile
 from viva.records import Round, Transcript
 from viva.suites.request import RecordingsRequest
 from viva.suites.resuming.stored_request import load_request
@@ -276,6 +276,16 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errn
     monkeypatch.setattr(os, "scandir", refusing)
 
 
+def give_away(monkeypatch: pytest.MonkeyPatch, name: str, owner: int) -> None:
+    lstat = os.lstat
+
+    def look(path: Any, **options: Any) -> os.stat_result:
+        found = lstat(path, **options)
+        return os.stat_result((*found[:4], owner, *found[5:])) if os.path.basename(str(path)) == name else found
+
+    monkeypatch.setattr(os, "lstat", look)
+
+
 @pytest.mark.parametrize("make", [spans_of_a_pattern, spans_anywhere])
 def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
@@ -287,13 +297,16 @@ def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
 
 
 @pytest.mark.parametrize("make", UNLISTED, ids=lambda each: each.__name__)
-@pytest.mark.parametrize(("name", "fault"), [("lost+found", errno.EACCES), ("gone", errno.ENOENT)])
+@pytest.mark.parametrize(
+    ("name", "fault"), [("lost+found", errno.EACCES), ("gone", errno.ENOENT), ("loop", errno.ELOOP)]
+)
 def test_a_folder_that_cannot_hold_recordings_has_lost_none(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch, name: str, fault: int
 ) -> None:
     source = make(desk.folder)
     (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / name)
     refuse_to_list(monkeypatch, name, fault)
+    give_away(monkeypatch, name, 0)
     assert name not in desk.viva("trace", source, *GATED, "--out", "j", expect=0).stderr
 
 
@@ -305,10 +318,22 @@ def test_a_folder_that_may_not_be_listed_is_one_that_could_not_be_read(
     refuse_to_list(monkeypatch, "secret")
     done = desk.viva("trace", source, *GATED, "--out", "j", expect=3)
     assert "not all of the sources could be read: logs/secret: cannot be read: Permission denied" in done.stderr
+    assert ("; if you do not mean it, use a pattern that does not match it" in done.stderr) == ("*" in source)
     shutil.rmtree(desk.folder / "logs" / "a")
     desk.viva("trace", source, *GATED, "--out", "k", expect=2)
     monkeypatch.undo()
     desk.viva("trace", source, *GATED, "--out", "k", expect=0)
+
+
+def test_a_folder_that_somebody_else_than_root_named_lost_and_found_could_not_be_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = spans_in_folders(desk.folder)
+    (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / "lost+found")
+    refuse_to_list(monkeypatch, "lost+found")
+    give_away(monkeypatch, "lost+found", 1000)
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=3)
+    assert "logs/lost+found: cannot be read: Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "code"), [("secret", 3), ("lost+found", 0)])
@@ -329,6 +354,7 @@ def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_could_not_be_r
 
     monkeypatch.setattr(os, "stat", refusing(stat))
     monkeypatch.setattr(os, "lstat", refusing(lstat))
+    give_away(monkeypatch, name, 0)
     done = desk.viva("trace", source, *GATED, "--out", "j", expect=code)
     words = f"not all of the sources could be read: logs/{name}/spans.jsonl: cannot be read: Permission denied"
     assert (words in done.stderr) == bool(code)
@@ -574,6 +600,25 @@ def test_one_of_several_followed_files_that_is_empty_is_lost_only_if_it_still_is
     file.write_text(other.read_text().replace("session-1", "session-2"))
     resumed = ("--resume", "out", "--follow", "--settle", "0", "--looks", "1", "--fail-under", "0.5")
     assert "is empty" not in desk.viva("trace", *resumed, expect=0).stderr
+
+
+@pytest.mark.parametrize("followed", [True, False])
+def test_an_empty_file_that_is_older_than_what_is_asked_for_is_not_lost(tmp_path: Path, followed: bool) -> None:
+    file = tmp_path / "a.jsonl"
+    file.touch()
+    os.utime(file, (0, 0))  # its agent can do so, too
+    for since, is_lost in ((time.time() - 60, True), (time.time() + 60, False)):
+        told = SourceNotes(growing=followed, since=since)
+        told.leave_out(file, NothingYet("the file is empty."))
+        assert bool(told.lost or told.half_written) == is_lost
+        assert told.waiting == (["the file is empty, and is older than --since"] if not is_lost else told.lost)
+
+
+def test_a_followed_file_among_others_that_holds_only_white_space_is_called_empty(desk: Desk) -> None:
+    source = spans_in_folders(desk.folder)
+    (desk.folder / "logs" / "b.jsonl").write_text("\n\n")
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    assert "logs/b.jsonl: it is empty" in done.stderr
 
 
 @pytest.mark.parametrize("broken", ["{torn", '{"a": 1}', '{"role": "user", "content": "Hi."}'])
