@@ -88,8 +88,8 @@ def unlisted_words(error: OSError) -> str:
 def may_hide_files(error: OSError) -> bool:
     """Return whether a folder that cannot be listed may hold files of the user's.
 
-    What is no folder, was removed in the meantime, or is a link to itself, holds none, and `lost+found` of a file system
-    is root's: anybody else may give a folder that name.
+    What is no folder, was removed in the meantime, or is a link to itself, holds none. So does `lost+found` of a file
+    system, which is root's: anybody else may give a folder that name.
     """
     if isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == errno.ELOOP:
         return False
