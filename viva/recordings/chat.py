@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -59,22 +59,48 @@ def _read(path: Path, told: SourceNotes) -> Iterator[Recording]:
     single: list[dict[str, Any]] = []
     whole = False
 
-    def talks(found: tuple[str, Callable[[], Any]]) -> Iterator[Recording]:
+    def talks(part: _Part) -> Iterator[Recording]:
         nonlocal whole
-        place, load = found
-        document = load()
-        is_message = _is_message(document)
+        place, document = part.place, part.document
+        if isinstance(document, RecordingError):
+            raise document
+        is_message = not part.is_element and _is_message(document)
         if (is_message and whole) or (single and not is_message):
             raise RecordingError(f"{place}: the file mixes single messages and whole conversations; use only one")
         if is_message:
             single.append(document)
         else:
             whole = True
-            yield from _expand(place, document)
+            yield _conversation(place, document, {}) if isinstance(document, list) else _wrapped(place, document)
 
-    yield from of_each_part(_documents(path, told), talks, told)
+    yield from of_each_part(_parts(path, told), talks, told)
     if single:
         yield _conversation(str(path), single, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is one conversation, or one message of the only one."""
+
+    place: str
+    document: Any
+    """Its JSON value, or the error of the document that it would be in."""
+    is_element: bool = False
+    """Whether it is in a list of conversations."""
+
+
+def _parts(path: Path, told: SourceNotes) -> Iterator[_Part]:
+    for place, load in _documents(path, told):
+        try:
+            document = load()
+        except RecordingError as error:
+            yield _Part(place, error)
+            continue
+        if isinstance(document, list) and not _is_messages(document):
+            for position, element in enumerate(document, 1):
+                yield _Part(f"{place}, element {position}", element, is_element=True)
+        else:
+            yield _Part(place, document)
 
 
 def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -102,20 +128,6 @@ def _lines(path: Path, file: IO[bytes], told: SourceNotes) -> Iterator[tuple[int
     for number, line in bounded_lines(file, half_written=told.passing_over(path)):
         if line is None or stripped(line):
             yield number, line
-
-
-def _expand(place: str, document: Any) -> Iterator[Recording]:
-    if isinstance(document, list) and not _is_messages(document):
-        for position, element in enumerate(document, 1):
-            inner = f"{place}, element {position}"
-            if isinstance(element, list):
-                yield _conversation(inner, element, {})
-            else:
-                yield _wrapped(inner, element)
-    elif isinstance(document, list):
-        yield _conversation(place, document, {})
-    else:
-        yield _wrapped(place, document)
 
 
 def _is_messages(document: list[Any]) -> bool:

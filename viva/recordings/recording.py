@@ -67,9 +67,12 @@ class UnfinishedFile:
     """In bytes, when its end was passed over."""
     changed: float
     """When it was changed, in seconds since the epoch."""
+    is_blank: bool = False
+    """Whether there is nothing but white space in it."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {'its end is half written' if self.size else 'it is empty'}"
+        is_empty = self.is_blank or not self.size
+        return f"{self.path}: {'it is empty' if is_empty else 'its end is half written'}"
 
 
 @dataclass(slots=True)
@@ -83,6 +86,8 @@ class SourceNotes:
     growing: bool = False
     """Whether the source is followed. Then the end of a file may be half written: it is passed over, and read when it
     is whole."""
+    since: float | None = None
+    """The user left out what is older, in seconds since the epoch."""
     half_written: dict[Path, UnfinishedFile] = field(default_factory=dict)
     """The files whose ends were passed over. Who follows the source decides when an end is lost."""
 
@@ -98,14 +103,14 @@ class SourceNotes:
         self.waiting.append(words)
         self.lost.append(words)
 
-    def pass_over(self, path: Path) -> None:
-        """Note that the end of a file is half written and passed over."""
+    def pass_over(self, path: Path, *, is_blank: bool = False) -> None:
+        """Note that the end of a file is half written, or nothing is in it, and that it is passed over."""
         try:
             now = path.stat()
         except OSError:
             self.half_written[path] = UnfinishedFile(path, 0, time.time())
         else:
-            self.half_written[path] = UnfinishedFile(path, now.st_size, now.st_mtime)
+            self.half_written[path] = UnfinishedFile(path, now.st_size, now.st_mtime, is_blank)
 
     def passing_over(self, path: Path) -> Callable[[], None] | None:
         """Return what to call if the end of a file is half written; None if that is damage: nobody follows the file."""
@@ -114,10 +119,14 @@ class SourceNotes:
     def leave_out(self, path: Path, error: RecordingError) -> None:
         """Note that one of several files cannot be read. It is lost unless it is followed, and may be being written.
 
-        An empty file is lost, too: a run may have been in it, whose agent broke down before it wrote, or emptied it.
+        An empty file is lost, too: a run may have been in it, whose agent broke down before it wrote, or emptied it;
+        but not before `since`.
         """
-        if self.waits_for(error):
-            self.pass_over(path)
+        is_empty = isinstance(error, NothingYet)
+        if is_empty and self.since is not None and _last_changed(path) < self.since:
+            self.add(f"{str(error).rstrip('.')}, and is older than --since")
+        elif self.waits_for(error):
+            self.pass_over(path, is_blank=is_empty)
         else:
             self.lose(f"{str(error).rstrip('.')}; the other files are read")
 
@@ -133,6 +142,14 @@ class SourceNotes:
         self.waiting.clear()
         self.lost.clear()
         return noted
+
+
+def _last_changed(path: Path) -> float:
+    """Return when a file was changed in any way: the time of its content can be set back by whoever emptied it."""
+    try:
+        return path.stat().st_ctime
+    except OSError:
+        return time.time()
 
 
 class Reader(Protocol):

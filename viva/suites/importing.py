@@ -60,7 +60,8 @@ class Import:
     half_written: list[UnfinishedFile] = field(default_factory=list)
     """Files of followed sources whose ends were passed over, because somebody may be writing them."""
     unsettled: list[str] = field(default_factory=list)
-    """Places of recordings of followed sources that were passed over, because they may not have ended."""
+    """Places of recordings of followed sources that were passed over, because they may not have ended, also of those
+    that have grown since they were judged."""
 
     @property
     def unfinished(self) -> list[str]:
@@ -118,7 +119,7 @@ def begin_reading(readers: Sequence[LoadedReader], request: RecordingsRequest, *
     options: dict[str, Any] = {} if request.since is None else {"since": datetime.fromtimestamp(request.since, UTC)}
     options |= {} if request.mapping is None else {"mapping": request.mapping}
     for reader in readers:
-        told = SourceNotes(growing=followed)
+        told = SourceNotes(growing=followed, since=request.since)
         read = reader.read(told, **options)
         recordings = (replace(each, transcript=with_tools(each.transcript, request.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
@@ -177,10 +178,14 @@ def import_recordings(
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
                 state = done.pop(run, None)
-                if choose is not None and state is not None and choose(recording):
-                    found.again += _write_again(labelled(recording, request.labels_of(spec)), state, run, spec, journal)
-                else:
+                named = labelled(recording, request.labels_of(spec))
+                if choose is None or state is None or (had := _outgrown(named, state, run, journal)) is None:
                     found.doubled += 1
+                elif choose(recording):
+                    _write_again(named, had, state, run, spec, journal)
+                    found.again += 1
+                else:
+                    found.unsettled.append(recording.place)
                 continue
             if not request.samples(recording.run_key):
                 continue
@@ -219,18 +224,21 @@ def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Itera
         raise RecordingError(words) from error
 
 
-def _write_again(recording: Recording, state: RunState, run: str, spec: str, journal: Journal) -> bool:
-    """Append a recording as a further attempt if the source has more of it now; return whether it has."""
+def _outgrown(recording: Recording, state: RunState, run: str, journal: Journal) -> int | None:
+    """Return the size that a recording had when it was judged if the source has more of it now, else None."""
     transcript = with_usage(numbered(recording.transcript))
     if _digest(transcript) == state.recording_digest:
-        return False
-    before, now = _size(next(read_runs(journal.folder, run)).transcript), _size(transcript)
-    if now <= before:  # read in another way, and not more
-        return False
-    words = f"{JUDGED_AGAIN}: the source has {counted(now, 'step')} of it, and had {before} at the first judgement"
+        return None
+    before = _size(next(read_runs(journal.folder, run)).transcript)
+    return before if before < _size(transcript) else None  # it may be read in another way, and not be more
+
+
+def _write_again(recording: Recording, had: int, state: RunState, run: str, spec: str, journal: Journal) -> None:
+    """Append a recording that has grown as a further attempt."""
+    now = counted(_size(recording.transcript), "step")
+    words = f"{JUDGED_AGAIN}: the source has {now} of it, and had {had} at the first judgement"
     grown = replace(recording, notes=(*recording.notes, words))
     _write(grown, state.case, state.trial, run, spec, journal, attempt=state.attempt + 1)
-    return True
 
 
 def _size(transcript: Transcript) -> int:

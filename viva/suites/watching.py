@@ -148,8 +148,8 @@ async def follow(
         watch: How.
         gates: The bounds of the figures over the window.
         make_around: Makes what each look runs with.
-        on_poll: Called after each poll that imported runs, and, if there are bounds, after the first of several that
-            failed in the same way; returning False stops.
+        on_poll: Called after each poll that imported runs, and, if there are bounds, after each that failed and after
+            the first one that did not fail again; returning False stops.
         resumed: The folder holds some of it already.
 
     A source that does not exist yet, is empty, or ends in the middle of its only document, is waited for. An end of a
@@ -195,18 +195,19 @@ async def follow(
                     around.display.note(f"waiting for the source: {error}")
                 continue
             around.display.warn(f"this poll failed, and will be repeated: {error}")
-            before, failed = failed, f"the last poll failed: {error}"
+            failed = f"the last poll failed: {error}"
             keep_unread(folder, _unread(found, failed))  # nothing may come after it
-            if failed != before and gates.are_set and not on_poll(_look((), window, gates, watch, failed)):
+            if gates.are_set and not on_poll(_look((), window, gates, watch, failed)):
                 break
             continue
+        recovered = bool(failed) and gates.are_set
         number, begun, failed = number + 1, True, ""
         abandoned = unfinished.abandoned(found.half_written)
         _note_new(abandoned, known, around)
         for words in (*found.lost, *abandoned):
             lost.setdefault(words, False)
         new = window.take(folder)
-        if new:
+        if new or recovered:
             unread = ""
             if len(window.records) >= watch.least:  # before, no limit is checked, and nothing is told of it
                 unread = words_of([words for words, told in lost.items() if not told])

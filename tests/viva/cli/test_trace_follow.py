@@ -79,10 +79,12 @@ def test_an_alarm_does_not_end_because_nothing_could_be_judged() -> None:
     watched.look(look(unjudged=why))
     assert receiver.got == ["low", why]
     assert f"no limit can be checked: {why}" in words
-    watched.look(look("low"))
-    assert receiver.got == ["low", why], "it is still the same alarm"
+    for _ in range(2):
+        watched.look(look("low"))
+    assert receiver.got == ["low", why, "low"], "it is still the same alarm, which can be checked again"
     watched.look(look())
-    assert receiver.got == ["low", why, "recovered"]
+    assert receiver.got == ["low", why, "low", "recovered"]
+    assert sum(each.startswith("ALERT") for each in words) == 1
 
 
 def test_everybody_is_told_once_that_no_limit_can_be_checked_and_again_if_that_happens_again() -> None:
@@ -91,10 +93,21 @@ def test_everybody_is_told_once_that_no_limit_can_be_checked_and_again_if_that_h
     for _ in range(3):
         assert watched.look(look(unjudged="the last poll failed"))
     assert receiver.got == ["the last poll failed"]
-    watched.look(look())
-    assert receiver.got == ["the last poll failed"], "there was no alarm that could end"
+    receiver.away = 1
+    for _ in range(3):
+        watched.look(look())
+    assert receiver.got[1:] == ["recovered"], "limits can be checked again"
     watched.look(look(unjudged="it failed again"))
-    assert receiver.got[1:] == ["it failed again"]
+    assert receiver.got[2:] == ["it failed again"]
+
+
+def test_polls_that_fail_in_the_same_way_are_shown_once() -> None:
+    words = list[str]()
+    watched = alarm(Receiver(), words)
+    for why in ("it failed", "it failed", "it failed in another way", ""):
+        watched.look(Poll((), 5, summarize([]), "", why))
+    shown = [each for each in words if each.startswith("no limit")]
+    assert shown == ["no limit can be checked: it failed", "no limit can be checked: it failed in another way"]
 
 
 def test_an_ordinary_line_is_no_warning_and_an_alert_is_one() -> None:

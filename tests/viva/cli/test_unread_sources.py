@@ -25,8 +25,8 @@ from tests.viva.conftest import Desk
 from tests.viva.recordings.sources.test_platforms import RECORDED as PLATFORMS
 from tests.viva.recordings.sources.test_sessions import CLAUDE, log_of, sample, write
 from tests.webhooks import Hook
-from viva.journal.reader import read_records
-from viva.recordings.recording import Recording, UnfinishedFile
+from viva.journal.reader import read_records, read_runs
+from viva.recordings.recording import NothingYet, Recording, SourceNotes, UnfinishedFile
 from viva.records import Round, Transcript
 from viva.suites.request import RecordingsRequest
 from viva.suites.resuming.stored_request import load_request
@@ -276,6 +276,16 @@ def refuse_to_list(monkeypatch: pytest.MonkeyPatch, name: str, fault: int = errn
     monkeypatch.setattr(os, "scandir", refusing)
 
 
+def give_away(monkeypatch: pytest.MonkeyPatch, name: str, owner: int) -> None:
+    lstat = os.lstat
+
+    def look(path: Any, **options: Any) -> os.stat_result:
+        found = lstat(path, **options)
+        return os.stat_result((*found[:4], owner, *found[5:])) if os.path.basename(str(path)) == name else found
+
+    monkeypatch.setattr(os, "lstat", look)
+
+
 @pytest.mark.parametrize("make", [spans_of_a_pattern, spans_anywhere])
 def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
@@ -287,13 +297,16 @@ def test_a_pattern_in_a_folder_that_may_not_be_listed_is_an_error(
 
 
 @pytest.mark.parametrize("make", UNLISTED, ids=lambda each: each.__name__)
-@pytest.mark.parametrize(("name", "fault"), [("lost+found", errno.EACCES), ("gone", errno.ENOENT)])
+@pytest.mark.parametrize(
+    ("name", "fault"), [("lost+found", errno.EACCES), ("gone", errno.ENOENT), ("loop", errno.ELOOP)]
+)
 def test_a_folder_that_cannot_hold_recordings_has_lost_none(
     desk: Desk, make: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch, name: str, fault: int
 ) -> None:
     source = make(desk.folder)
     (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / name)
     refuse_to_list(monkeypatch, name, fault)
+    give_away(monkeypatch, name, 0)
     assert name not in desk.viva("trace", source, *GATED, "--out", "j", expect=0).stderr
 
 
@@ -305,10 +318,22 @@ def test_a_folder_that_may_not_be_listed_is_one_that_could_not_be_read(
     refuse_to_list(monkeypatch, "secret")
     done = desk.viva("trace", source, *GATED, "--out", "j", expect=3)
     assert "not all of the sources could be read: logs/secret: cannot be read: Permission denied" in done.stderr
+    assert ("; if you do not mean it, use a pattern that does not match it" in done.stderr) == ("*" in source)
     shutil.rmtree(desk.folder / "logs" / "a")
     desk.viva("trace", source, *GATED, "--out", "k", expect=2)
     monkeypatch.undo()
     desk.viva("trace", source, *GATED, "--out", "k", expect=0)
+
+
+def test_a_folder_that_somebody_else_than_root_named_lost_and_found_could_not_be_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = spans_in_folders(desk.folder)
+    (desk.folder / "logs" / "secret").rename(desk.folder / "logs" / "lost+found")
+    refuse_to_list(monkeypatch, "lost+found")
+    give_away(monkeypatch, "lost+found", 1000)
+    done = desk.viva("trace", source, *GATED, "--out", "j", expect=3)
+    assert "logs/lost+found: cannot be read: Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "code"), [("secret", 3), ("lost+found", 0)])
@@ -329,6 +354,7 @@ def test_a_folder_on_the_way_of_a_pattern_that_may_not_be_entered_could_not_be_r
 
     monkeypatch.setattr(os, "stat", refusing(stat))
     monkeypatch.setattr(os, "lstat", refusing(lstat))
+    give_away(monkeypatch, name, 0)
     done = desk.viva("trace", source, *GATED, "--out", "j", expect=code)
     words = f"not all of the sources could be read: logs/{name}/spans.jsonl: cannot be read: Permission denied"
     assert (words in done.stderr) == bool(code)
@@ -576,6 +602,25 @@ def test_one_of_several_followed_files_that_is_empty_is_lost_only_if_it_still_is
     assert "is empty" not in desk.viva("trace", *resumed, expect=0).stderr
 
 
+@pytest.mark.parametrize("followed", [True, False])
+def test_an_empty_file_that_is_older_than_what_is_asked_for_is_not_lost(tmp_path: Path, followed: bool) -> None:
+    file = tmp_path / "a.jsonl"
+    file.touch()
+    os.utime(file, (0, 0))  # its agent can do so, too
+    for since, is_lost in ((time.time() - 60, True), (time.time() + 60, False)):
+        told = SourceNotes(growing=followed, since=since)
+        told.leave_out(file, NothingYet("the file is empty."))
+        assert bool(told.lost or told.half_written) == is_lost
+        assert told.waiting == (["the file is empty, and is older than --since"] if not is_lost else told.lost)
+
+
+def test_a_followed_file_among_others_that_holds_only_white_space_is_called_empty(desk: Desk) -> None:
+    source = spans_in_folders(desk.folder)
+    (desk.folder / "logs" / "b.jsonl").write_text("\n\n")
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    assert "logs/b.jsonl: it is empty" in done.stderr
+
+
 @pytest.mark.parametrize("broken", ["{torn", '{"a": 1}', '{"role": "user", "content": "Hi."}'])
 @pytest.mark.parametrize("make", [growing_chat, growing_samples, growing_trajectories], ids=lambda each: each.__name__)
 def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
@@ -590,6 +635,63 @@ def test_a_broken_line_of_a_followed_file_is_lost_and_those_after_it_are_judged(
     assert "(and 1 more); what comes after it is read" in done.stderr
     assert len(list(read_records(desk.folder / "out"))) == 2
     assert f"{file.name}, line 2" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
+
+
+def talks_in_a_list(folder: Path) -> str:
+    talk = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}
+    (folder / "talks.json").write_text(json.dumps([talk, {"role": "user", "content": "Hi."}, talk, talk], indent=1))
+    return "chat:talks.json"
+
+
+def lists_of_talks(folder: Path) -> str:
+    talks = json.loads((folder / talks_in_a_list(folder).partition(":")[2]).read_text())
+    (folder / "talks.jsonl").write_text(line_of([]) + line_of(talks))
+    return "chat:talks.jsonl"
+
+
+def subagents(folder: Path) -> str:
+    file = folder / trajectories(folder).partition(":")[2] / "a" / "trajectory.json"
+    one = json.loads(file.read_text())
+    file.write_text(line_of({**one, "subagent_trajectories": [{"bad": 1}, {**one, "subagent_trajectories": [one]}]}))
+    return f"atif:{file.relative_to(folder)}"
+
+
+@pytest.mark.parametrize("make", [talks_in_a_list, lists_of_talks, subagents], ids=lambda each: each.__name__)
+def test_a_broken_element_of_a_followed_file_is_lost_and_those_after_it_are_judged(
+    desk: Desk, make: Callable[[Path], str]
+) -> None:
+    source = make(desk.folder)
+    done = desk.viva("trace", source, *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    assert "what comes after it is read" in done.stderr
+    assert len(list(read_records(desk.folder / "out"))) == 3
+    assert "not a" in desk.viva("trace", source, *GATED, "--out", "whole", expect=2).stderr
+
+
+SAMPLES = [
+    [{}, {}, {}],
+    [{"data_source_idx": 1}, {"data_source_idx": 2}, {"data_source_idx": 3}],
+    [{"run_id": "r", "data_source_idx": 1}] * 3,
+    [{"run_id": "r", "data_source_idx": each} for each in (1, 2, 1)],
+]
+
+
+@pytest.mark.parametrize("about", SAMPLES, ids=["no-ids", "indices", "one-item", "other-item"])
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_broken_line_that_is_mended_is_judged_and_no_other_one_is_judged_again(
+    desk: Desk, about: list[dict[str, object]], broken: int
+) -> None:
+    samples = [
+        line_of({**ids, "item": {"input": "Hi."}, "sample": {"output": f"Answer {number}."}})
+        for number, ids in enumerate(about)
+    ]
+    file = desk.folder / "samples.jsonl"
+    file.write_text("".join(each[:-5] + "\n" if number == broken else each for number, each in enumerate(samples)))
+    desk.viva("trace", f"openai_evals:{file.name}", *map(str, FOLLOW), *GATED, "--looks", "1", expect=3)
+    file.write_text("".join(samples))
+    resumed = ("--resume", "out", "--follow", "--settle", "0", "--looks", "1", "--fail-under", "0.5")
+    desk.viva("trace", *resumed, expect=0)
+    said = sorted(run.transcript.rounds[0].agent or "" for run in read_runs(desk.folder / "out"))
+    assert said == ["Answer 0.", "Answer 1.", "Answer 2."]
 
 
 def test_an_end_that_is_half_written_at_the_last_look_is_counted_as_left_out(desk: Desk) -> None:
@@ -675,6 +777,31 @@ def test_a_recording_that_may_not_have_ended_at_the_last_look_passes_no_gate(des
     assert words in desk.viva("report", "out", "--fail-under", "0.5", expect=3).stderr
     desk.viva("trace", "--resume", "out", "--fail-under", "0.5", expect=0)
     assert len(list(read_records(desk.folder / "out"))) == 3
+
+
+@pytest.mark.parametrize(("newest", "code"), [("time.time()", 3), ("1e9", 0)])
+def test_a_judged_recording_that_has_grown_and_may_not_have_ended_at_the_last_look_passes_no_gate(
+    desk: Desk, newest: str, code: int
+) -> None:
+    (desk.folder / "own.py").write_text(
+        "import pathlib\nimport time\n\n"
+        "from viva.recordings.recording import Recording\n"
+        "from viva.records import Round, Transcript\n\n\n"
+        "class Reader:\n"
+        "    def read(self, source):\n"
+        "        rounds = [Round(1, 'a', 'b', started=1e9)]\n"
+        "        if pathlib.Path(source).exists():\n"
+        f"            rounds.append(Round(2, 'c', 'd', started={newest}))\n"
+        "        pathlib.Path(source).touch()\n"
+        "        yield Recording(Transcript(tuple(rounds), source='own'), place='run 1', run_key='1')\n"
+    )
+    follow = [str(word) for word in FOLLOW]
+    follow[follow.index("--settle") + 1] = "60"
+    watched = ("own.py:Reader:seen", *follow, *GATED, "--alert", "otel", "--looks", "2")
+    done = desk.viva("trace", *watched, expect=code)
+    words = "not imported because less than --settle has passed since the last step: 1 recording (first: run 1)"
+    assert (words in done.stderr) == bool(code)
+    desk.viva("report", "out", "--fail-under", "0.5", expect=code)
 
 
 def test_a_recording_that_is_dated_in_the_future_has_ended_when_it_has_not_grown_for_as_long(
@@ -800,11 +927,21 @@ def test_a_last_poll_that_failed_is_lost_until_another_one_succeeds(desk: Desk) 
 
 def test_polls_that_fail_in_the_same_way_alert_everybody_once(desk: Desk, hook: Hook) -> None:
     (desk.folder / "own.py").write_text(BREAKS_OFF)
+    hook.answers = [500, 200]
     alert = ("--alert", f"webhook:{hook.address}", "--looks", "4")
     done = desk.viva("trace", "own.py:Reader:2 3 4", *map(str, FOLLOW), *GATED, *alert, expect=3)
     assert done.stderr.count("this poll failed, and will be repeated") == 3
     assert done.stderr.count("no limit can be checked: the last poll failed: 2 is half written") == 1
-    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"]
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged"] * 2, "the first one was not received"
+
+
+def test_the_first_poll_that_does_not_fail_again_tells_everybody_so_without_a_new_recording(
+    desk: Desk, hook: Hook
+) -> None:
+    (desk.folder / "own.py").write_text(BREAKS_OFF)
+    alert = ("--alert", f"webhook:{hook.address}", "--looks", "5")
+    desk.viva("trace", "own.py:Reader:2 3", *map(str, FOLLOW), *GATED, *alert, expect=0)
+    assert [posted["event"] for posted in hook.posted] == ["viva.unjudged", "viva.recovered"]
 
 
 def test_damage_that_is_found_while_too_few_runs_are_there_is_told_when_they_are(desk: Desk) -> None:

@@ -105,7 +105,7 @@ def watch_from(given: Mapping[str, Any]) -> Watch:
 
 @dataclass(slots=True)
 class Alarm:
-    """Notifies channels when figures fall below their limits, and when they recover: once each time."""
+    """Notifies channels when figures fall below their limits, cannot be judged, or recover: once each time."""
 
     journal: Path
     channels: Sequence[tuple[str, AlertChannel]]
@@ -124,6 +124,8 @@ class Alarm:
     poll."""
     warned: set[int] = field(default_factory=set)
     """The places of those that were told that no limit can be checked at present."""
+    shown: tuple[str, str] = ("", "")
+    """What was shown of the poll before: polls that fail in the same way are shown once."""
 
     def look(self, look: Poll) -> bool:
         """Process one poll; return whether to continue."""
@@ -133,11 +135,13 @@ class Alarm:
         self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
         self.rang = self.rang or self.ringing
         words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
+        is_news = bool(look.new) or (words, look.unjudged) != self.shown
+        self.shown = words, look.unjudged
         if began:
             self.warn(f"ALERT: {one_line(look.below, 1000)}")
-        else:
+        elif is_news:
             self.tell(words)
-        if look.unjudged:
+        if look.unjudged and is_news:
             self.warn(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
         for place, (name, channel) in enumerate(self.channels):
             try:
@@ -147,10 +151,10 @@ class Alarm:
                         channel.send(alert)
                         self.warned.add(place)
                     continue
-                self.warned.discard(place)
-                if self.ringing != (place in self.told):
+                if place in self.warned or self.ringing != (place in self.told):
                     channel.send(alert)
-                    self.told ^= {place}
+                    self.warned.discard(place)
+                    self.told = self.told | {place} if self.ringing else self.told - {place}
             except OSError as error:
                 why = one_line(str(error), 300)
                 self.warn(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {why}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -56,7 +56,7 @@ class AtifReader:
 
         def of_file(file: Path) -> Iterator[Recording]:
             name = str(file.relative_to(path)) if is_folder else file.name
-            yield from of_each_part(_documents(file, name, told), _expand, told)
+            yield from of_each_part(_with_subagents(_documents(file, name, told)), _read, told)
 
         for recording in of_each_file(_in_folder(path, told) if is_folder else [path], of_file, told):
             began = recording.transcript.rounds[0].started if recording.transcript.rounds else None
@@ -100,20 +100,28 @@ def _documents(path: Path, name: str, told: SourceNotes) -> Iterator[tuple[Any, 
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _expand(found: tuple[Any, str, str]) -> Iterator[Recording]:
-    """Make the recording of a trajectory and, after it, of each that is embedded in it, however deep."""
-    document, place, _ = found
+def _with_subagents(documents: Iterable[tuple[Any, str, str]]) -> Iterator[tuple[Any, str, str]]:
+    """Yield each document and, after it, each trajectory that is embedded in it, however deep."""
+    for document in documents:
+        waiting = [document]
+        while waiting:
+            each, place, key = waiting.pop()
+            yield each, place, key
+            inner = each.get("subagent_trajectories") or [] if isinstance(each, Mapping) else []
+            if not isinstance(inner, list):
+                yield RecordingError(f"{place}: its `subagent_trajectories` are not a list."), place, key
+                continue
+            for number, sub in reversed(list(enumerate(inner, 1))):
+                waiting.append((sub, f"{place}, subagent {number}", f"{key}, subagent {number}"))
+
+
+def _read(found: tuple[Any, str, str]) -> Iterator[Recording]:
+    document, place, key = found
+    if isinstance(document, RecordingError):
+        raise document
     if isinstance(document, ValueError):
         raise RecordingError(f"{place}: not valid JSON: {document}")
-    waiting = [found]
-    while waiting:
-        each, where, name = waiting.pop()
-        yield _recording(each, where, name)
-        inner = each.get("subagent_trajectories") or []
-        if not isinstance(inner, list):
-            raise RecordingError(f"{where}: its `subagent_trajectories` are not a list.")
-        for number, sub in reversed(list(enumerate(inner, 1))):
-            waiting.append((sub, f"{where}, subagent {number}", f"{name}, subagent {number}"))
+    yield _recording(document, place, key)
 
 
 def _recording(document: Any, place: str, key: str) -> Recording:

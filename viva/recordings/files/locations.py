@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 from viva.recordings.recording import NothingYet, RecordingError, SourceNotes
@@ -51,10 +53,11 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
     left: list[Path] = []
     lost: list[str] = []
 
-    def unlisted(error: OSError) -> None:
+    def unlisted(error: OSError, hint: str = "") -> None:
         if may_hide_files(error):
-            lost.append(unlisted_words(error))
+            lost.append(f"{unlisted_words(error)}{hint}")
 
+    narrower = partial(unlisted, hint="; if you do not mean it, use a pattern that does not match it")
     for source in sources:
         path = Path(source)
         # A path that may not be looked at is left to its opening, which says why. `Path.is_dir` would raise.
@@ -66,7 +69,7 @@ def find_files(sources: Iterable[str], endings: Sequence[str]) -> FoundFiles:
         elif os.path.exists(path) or not glob.has_magic(source):
             files[path] = None
         else:
-            inside = _matching(source, endings, left, unlisted)
+            inside = _matching(source, endings, left, narrower)
             if not inside:
                 raise _nothing(f"{source}: no file matches this pattern", lost)
             files.update(dict.fromkeys(inside))
@@ -85,10 +88,20 @@ def unlisted_words(error: OSError) -> str:
 def may_hide_files(error: OSError) -> bool:
     """Return whether a folder that cannot be listed may hold files of the user's.
 
-    What is no folder, or was removed in the meantime, holds none, and `lost+found` of a file system is root's.
+    What is no folder, was removed in the meantime, or is a link to itself, holds none. So does `lost+found` of a file
+    system, which is root's: anybody else may give a folder that name.
     """
-    holds_none = isinstance(error, FileNotFoundError | NotADirectoryError)
-    return not holds_none and "lost+found" not in Path(error.filename).parts[-2:]
+    if isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == errno.ELOOP:
+        return False
+    path = Path(error.filename)
+    return not any(each.name == "lost+found" and _is_roots(each) for each in (path, path.parent))
+
+
+def _is_roots(path: Path) -> bool:
+    try:
+        return os.lstat(path).st_uid == 0
+    except OSError:
+        return False
 
 
 def _nothing(words: str, lost: Sequence[str]) -> RecordingError:

@@ -8,6 +8,8 @@ A line has `run_id`, `data_source_idx`, `item` (the row of the dataset), `sample
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +31,9 @@ PASSES = "passes"
 """The attribute of a transcript with what graders let pass."""
 ASKED = ("input", "question", "query", "prompt", "message", "text", "user_input")
 """Keys of an item that hold what the user said, if the sample does not have the messages."""
+UNKNOWN = ""
+"""What a sample is counted under if its line is broken and shows no key: any that has no index may be its own."""
+_IDS = re.compile(rb'"(run_id|data_source_idx)"\s*:\s*("[\w.-]+"|0|[1-9]\d{0,17})(?=\s*[,}])')
 
 
 class OpenAIEvalsReader:
@@ -48,15 +53,18 @@ class OpenAIEvalsReader:
         """
         path = Path(source)
         told = SourceNotes() if told is None else told
-        seen: dict[str, int] = {}
-        found = False
+        seen, found = Counter[str](), False
 
         def sample(numbered: tuple[int, bytes | None]) -> Iterator[Recording]:
             nonlocal found
             number, line = numbered
             if line is None or stripped(line):
                 found = True
-                yield _recording(load_line(line, path, number), f"{path}, line {number}", seen)
+                try:
+                    yield _recording(load_line(line, path, number), f"{path}, line {number}", seen)
+                except RecordingError:
+                    seen[_key_in(line or b"")] += 1  # or the keys after it would be others when it has been mended
+                    raise
 
         try:
             with open_recording(path) as file:
@@ -68,7 +76,17 @@ class OpenAIEvalsReader:
             raise NothingYet(f"{path}: the file is empty")
 
 
-def _recording(document: Any, place: str, seen: dict[str, int]) -> Recording:
+def _key_in(line: bytes) -> str:
+    """Return the key of a sample that cannot be read, as far as its line shows one; else `UNKNOWN`."""
+    found = {name: json.loads(value) for name, value in reversed(_IDS.findall(line))}
+    return _key(found.get(b"run_id"), found.get(b"data_source_idx")) if found else UNKNOWN
+
+
+def _key(run: Any, index: Any) -> str:
+    return f"{run or 'run'}#{'' if index is None else index}"
+
+
+def _recording(document: Any, place: str, seen: Counter[str]) -> Recording:
     if not isinstance(document, Mapping) or not isinstance(document.get("sample"), Mapping | None):
         raise RecordingError(f"{place}: not a sample of OpenAI's evals: it must be an object with `item` and `sample`")
     if not {"item", "sample"} & document.keys():
@@ -84,16 +102,17 @@ def _recording(document: Any, place: str, seen: dict[str, int]) -> Recording:
     rest = {key: value for key, value in document.items() if key not in graded}
     attributes = {**transcript.attributes, **graded, "recording": rest}
     run, index = document.get("run_id"), document.get("data_source_idx")
-    key = f"{run or 'run'}#{'' if index is None else index}"
-    seen[key] = seen.get(key, 0) + 1
+    key = _key(run, index)
+    seen[key] += 1
+    number = seen[key] + (seen[UNKNOWN] if index is None else 0)
     model = sample.get("model")
     question = " ".join(str(each["content"]) for each in asked if each["role"] == "user")
     return Recording(
         with_usage(replace(transcript, attributes=attributes)),
         place=place,
-        run_key=key if seen[key] == 1 else f"{key} ({seen[key]})",
+        run_key=key if number == 1 else f"{key} ({number})",
         subject=subject_of(question) if question.strip() else None if index is None else str(index),
-        trial=seen[key] - 1,
+        trial=number - 1,
         agent=model if isinstance(model, str) and model else None,
     )
 

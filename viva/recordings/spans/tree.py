@@ -23,7 +23,7 @@ class Tree:
     damage: Mapping[str, int]
     """What is broken, in words, and how often."""
     lost: int = 0
-    """How many spans have the id of another one and say something else: one of two was left out."""
+    """How many spans were left out that say something which the span with their id that was kept does not say."""
     places: dict[str, int] = field(default_factory=dict)
     """Id of a span to its place in `spans`."""
     _nearest: dict[tuple[SpanKind, ...], dict[str, Span | None]] = field(default_factory=dict, repr=False)
@@ -121,19 +121,20 @@ class Outermost:
 def tree_of(spans: Iterable[Span]) -> Tree:
     """Make the tree of a trace.
 
-    A span that was written twice counts once: the one that has ended, else the later one. If they say the same but for
-    their ends, nothing is lost. A span whose parent is missing stands at the top, as does the earliest span of a circle
-    of parents.
+    A span that was written twice counts once: the one that has ended, else the later one. Nothing is lost if that one
+    says all that the other one says: a span that has not ended is often exported with less. A span whose parent is
+    missing stands at the top, as does the earliest span of a circle of parents.
     """
     by_id: dict[str, Span] = {}
-    doubled = lost = 0
+    left_out: list[Span] = []
     for span in spans:
         known = by_id.get(span.id)
-        doubled += known is not None
-        # The span of a run that has not ended is often exported with less.
-        lost += known is not None and (known.end_ns is None) == (span.end_ns is None) and known.said != span.said
         if known is None or span.end_ns is not None or known.end_ns is None:
             by_id[span.id] = span
+            left_out += [known] if known is not None else []
+        else:
+            left_out.append(span)
+    lost = sum(not by_id[span.id].says_all_of(span) for span in left_out)
     children: dict[str, list[Span]] = {}
     tops, orphans = [], 0
     for span in sorted(by_id.values(), key=lambda span: span.order):
@@ -150,7 +151,7 @@ def tree_of(spans: Iterable[Span]) -> Tree:
             circled += 1
             walked |= _walk([span], children, parents, walked)
     ordered = sorted(by_id.values(), key=lambda span: (*span.order[:2], walked[span.id]))
-    damage = _damage(doubled, orphans, circled, sum(span.start_ns is None for span in ordered))
+    damage = _damage(len(left_out), orphans, circled, sum(span.start_ns is None for span in ordered))
     return Tree(tuple(ordered), parents, damage, lost, {span.id: place for place, span in enumerate(ordered)})
 
 

@@ -237,10 +237,44 @@ def test_a_span_that_was_exported_twice_counts_once(tmp_path: Path) -> None:
     assert not recording.lost
 
 
-@pytest.mark.parametrize("ended", [True, False])
-def test_a_span_that_says_something_else_than_another_one_with_its_id_is_lost(tmp_path: Path, ended: bool) -> None:
-    more = {} if ended else {"end_time": None}
-    bad, good = ({**model(2, 1, said), **more} for said in ("Bad", "Good"))
+RUNNING = {"end_time": None}
+FAILED = {"status_code": "ERROR"}
+
+
+@pytest.mark.parametrize(
+    "exported",
+    [
+        [model(2, 1, "Hi", score=math.nan), model(2, 1, "Hi", score=math.nan)],
+        [model(2, 1, "Hi") | RUNNING, model(2, 1, "Hi", more=1) | RUNNING, model(2, 1, "Hi", more=1, late=2)],
+        [model(2, 1, "Hi", more=1) | RUNNING, model(2, 1, "Hi") | RUNNING, model(2, 1, "Hi", more=1, late=2)],
+        [model(2, 1, "Hi") | RUNNING, model(2, 1, "Hi") | FAILED],
+    ],
+    ids=["nan", "running", "out-of-order", "failed-later"],
+)
+def test_a_span_all_of_which_another_one_with_its_id_says_is_not_lost(
+    tmp_path: Path, exported: list[dict[str, Any]]
+) -> None:
+    (recording,) = read(tmp_path, [span(1), *exported])
+    assert not recording.lost
+
+
+GOOD = model(2, 1, "Good")
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        (model(2, 1, "Bad"), GOOD),
+        (model(2, 1, "Bad") | RUNNING, GOOD | RUNNING),
+        (model(2, 1, "Bad") | RUNNING, GOOD),
+        (GOOD | FAILED | RUNNING, GOOD),
+        (model(2, 1, "Good", more=1), GOOD),
+        (GOOD | {"events": [{"name": "exception", "attributes": {}}]}, GOOD),
+    ],
+)
+def test_a_span_that_says_something_else_than_another_one_with_its_id_is_lost(
+    tmp_path: Path, bad: dict[str, Any], good: dict[str, Any]
+) -> None:
     (recording,) = read(tmp_path, [span(1), bad, good, {**good, "start_time": "2026-01-01T00:00:02.500001Z"}])
     (words,) = recording.lost
     assert words.endswith(f"{TRACE}: spans left out that say something else than another one with their id: 1")
