@@ -426,10 +426,13 @@ async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_ju
     assert transcript.stop is StopReason.MAX_ROUNDS, "only the closing stop message is missing"
 
 
-async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(model_at: ModelAt) -> None:
+@pytest.mark.parametrize("words", ["q" * 400, "请" * 400], ids=["ascii", "chinese"])
+async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(
+    words: str, model_at: ModelAt
+) -> None:
     def talkative(request: Request) -> str | Fault:
-        words = sum(len(text_of(message)) for message in request["messages"] if message["role"] != "system")
-        return TOO_LONG if words > 2_000 else f"{asks(15)(request)} {'q' * 400}"
+        said = sum(len(text_of(message).encode()) for message in request["messages"] if message["role"] != "system")
+        return TOO_LONG if said > 5 * len(words.encode()) else f"{asks(15)(request)} {words}"
 
     transcript, server = await examined(talkative, model_at, Numbered(), max_rounds=15)
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")

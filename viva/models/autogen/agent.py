@@ -13,6 +13,7 @@ from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage, Use
 
 from viva.models.autogen.messages import AgentMessages
 from viva.models.model import Model
+from viva.records.text import as_long_as
 
 
 class ConversingAgent(BaseChatAgent):
@@ -71,9 +72,8 @@ class ConversingAgent(BaseChatAgent):
             if place > after and isinstance(message, AssistantMessage)
         ]
         for place in places:
-            length = len(str(self._conversation[place].content))
-            repeated = (words * (length // len(words) + 1))[:length]
-            self._conversation[place] = AssistantMessage(content=repeated, source=self.name)
+            instead = as_long_as(str(self._conversation[place].content), words)
+            self._conversation[place] = AssistantMessage(content=instead, source=self.name)
         return bool(places)
 
     @property
