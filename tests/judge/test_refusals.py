@@ -201,6 +201,21 @@ async def test_a_filter_may_refuse_words_with_any_status_that_providers_use(
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
 
 
+@pytest.mark.parametrize("refusal", [ServerError(403, "<html>Attention Required!</html>"), ServerError(451)], ids=repr)
+@pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
+async def test_a_proxys_refusal_that_passes_costs_the_agent_nothing(
+    judged: Judged, answer: str, label: str, refusal: Fault, model_at: ModelAt
+) -> None:
+    transcript = talk("The table is booked.")
+    _, server = await judged(sequence("No.", then=refusal), model_at, transcript)
+    without_agent = next(
+        place for place, each in enumerate(server.requests) if "The table is booked." not in everything(each.body)
+    )
+    insight, _ = await judged(sequence("No.", *(refusal,) * (without_agent - 1), then=answer), model_at, transcript)
+    assert insight.label == label
+    assert "transcript-refused" not in insight.verdicts[-1].flags
+
+
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
 async def test_a_key_that_is_refused_from_the_middle_on_is_the_providers_failure(
     judged: Judged, answer: str, label: str, model_at: ModelAt
@@ -230,8 +245,9 @@ async def test_asking_without_the_agents_words_is_no_longer_than_what_was_refuse
     transcript = Transcript(rounds, stop=StopReason.FINISHED)
     insight, server = await judged(at_most(40_000, without(BOMB, answer)), model_at, transcript)
     assert (insight.label, insight.verdicts[-1].flags) == ("unsure", ("transcript-refused",))
-    *_, brief, last = (len(everything(request.body)) for request in server.requests)
-    assert last <= brief
+    asked = [(BOMB in everything(request.body), len(everything(request.body))) for request in server.requests]
+    (place,) = (place for place, (is_with, _) in enumerate(asked) if not is_with)
+    assert asked[place][1] <= asked[place - 1][1]
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
 
 
@@ -257,8 +273,8 @@ async def test_what_is_too_long_for_a_judge_by_what_the_examiner_or_the_user_sai
     rounds = tuple(Round(each, f"Question {each}. {question}", "The table is booked.") for each in range(1, 16))
     transcript = Transcript(rounds, source, participants={"examiner": "gpt"}, stop=StopReason.FINISHED)
     _, server = await judged(at_most_bytes(0, answer), model_at, transcript)
-    # With other words in place of the agent's, it is a little too long.
-    *_, size, _ = (len(everything(each.body).encode()) for each in server.requests)
+    # With other words in place of the agent's alone, it is a little too long. Each is asked with and without a schema.
+    size = len(everything(server.requests[-3].body).encode())
     insight, _ = await judged(at_most_bytes(size - 20, answer), model_at, transcript)
     assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
 
