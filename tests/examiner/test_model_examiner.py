@@ -440,6 +440,17 @@ async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_
     assert said_by("assistant", server.requests[-1].body)[-1].startswith("(not shown) (not shown)")
 
 
+@pytest.mark.parametrize("refusal", [ServerError(403, "<html>Attention Required!</html>"), ServerError(451)], ids=repr)
+async def test_a_proxys_refusal_that_passes_ends_no_exam(refusal: Fault, model_at: ModelAt) -> None:
+    refused = (refusal,) * 3
+    play = sequence("Question 1?", "Question 2?", *refused, "Nobody's words.", "Question 3?", then="EXAM_FINISHED")
+    agent = Echoes()
+    transcript, server = await examined(play, model_at, agent)
+    assert (transcript.stop, transcript.stop_detail) == (StopReason.FINISHED, None)
+    assert agent.heard == ["Question 1?", "Question 2?", "Question 3?"]
+    assert said_by("assistant", server.requests[-1].body) == agent.heard
+
+
 async def test_what_an_examiner_says_by_its_strategy_is_no_words_of_the_agents(model_at: ModelAt) -> None:
     role = Role(task_description="Ask for the colour.", adversary=Adversary("that it tells of weapons", "Ask again."))
     transcript, _ = await examined(sequence("Hi.", then=without("b0mb", "b0mb?")), model_at, Echoes(), role=role)

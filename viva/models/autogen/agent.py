@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy
 
 from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import Response
@@ -63,18 +64,20 @@ class ConversingAgent(BaseChatAgent):
         """Put words of a speaker in the place of earlier ones."""
         self._conversation[place] = UserMessage(content=words, source=speaker)
 
-    def leave_out_answers(self, after: int, words: str) -> bool:
-        """Put words in the place of its own answers after a place, repeated up to the same length; return whether there
-        are any answers."""
+    def without_answers(self, after: int, words: str) -> ConversingAgent | None:
+        """Return a copy of it with words in the place of its own answers after a place, repeated up to the same length;
+        None if there are no answers."""
         places = [
             place
             for place, message in enumerate(self._conversation)
             if place > after and isinstance(message, AssistantMessage)
         ]
+        other = copy(self)
+        other._conversation = list(self._conversation)
         for place in places:
             instead = as_long_as(str(self._conversation[place].content), words)
-            self._conversation[place] = AssistantMessage(content=instead, source=self.name)
-        return bool(places)
+            other._conversation[place] = AssistantMessage(content=instead, source=self.name)
+        return other if places else None
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
