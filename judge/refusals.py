@@ -60,9 +60,9 @@ async def attributed(
     """Return what was found, with a flag if there is no answer because of what the agent said or did.
 
     A provider that refused the question must accept it without the agent's words, and refuse it once more with them: a
-    proxy's refusal may pass in between. A judge whose answers were unusable must give a usable one with other words of the same length in their place, and none when it is asked about
-    them once more, down to the shortest form: a judge that fails by chance, or always, or at that length, costs the
-    agent nothing.
+    proxy's refusal may pass in between. A judge whose answers were unusable must give a usable one with other words of
+    the same length in their place, and none when it is asked about them once more, down to the shortest form: a judge
+    that fails by chance, or always, or at that length, costs the agent nothing.
 
     Args:
         found: The result for a question; if a provider refused it, in as few words as there are.

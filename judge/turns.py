@@ -104,7 +104,7 @@ WITHOUT_THE_AGENT = Detail(BRIEF, STEPS, veiled=("said",))
 gaps in place of short replies would be."""
 NOTHING_OF_THE_AGENT = Detail(BRIEF, STEPS, veiled=("asked", "said"))
 """Tells whether it is for them, for what the agent may have made the examiner say, or for a recording's user. It is as
-long as the former: a provider that refuses that for its length refuses this, too."""
+long as the former in bytes: a provider that refuses that for its length refuses this, too."""
 VEIL = "not shown "
 """What stands, repeated, in place of words that are veiled."""
 FIXED_EXAMINERS = ("script", "replay")
