@@ -284,10 +284,11 @@ def _out_of_time(
     """End a conversation that reached its limit.
 
     At fault is who was waited for, if for at least a quarter of the limit; a shorter wait says only that little time
-    was left. The examiner is then at fault if it took more than the agent, both in all and for one turn.
+    was left. The examiner is then at fault if one of its turns took longer than each of the agent's, and either that
+    turn took a quarter of the limit or its turns took more than the agent's in all.
 
-    Neither is enough alone: an agent that asks back lets the examiner's turns add up, and could then hang at no cost;
-    one that takes a little less for each turn than the examiner did for its slowest one could use up the time.
+    One slow turn is not enough: an agent that takes a little less for each of its own could use up the time. Nor are
+    all of them: an agent that asks back lets the examiner's turns add up, and could then hang at no cost.
 
     Args:
         state: What has happened so far, this turn included.
@@ -298,9 +299,10 @@ def _out_of_time(
     assert limits.run_seconds is not None, "only a limit is reached"
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
     fault = waiting_for
-    if waited < _OWN_SHARE * limits.run_seconds:
-        longer = state.longest_message > state.longest_reply and state.all_messages > state.all_replies
-        fault = Fault.INFRA if longer else Fault.TARGET
+    share = _OWN_SHARE * limits.run_seconds
+    if waited < share:
+        slow = state.longest_message >= share or state.all_messages > state.all_replies
+        fault = Fault.INFRA if slow and state.longest_message > state.longest_reply else Fault.TARGET
     if fault is Fault.INFRA:
         words += f" ({state.longest_message:.2g} s of it spent by the examiner on one message)"
     return _end(state, StopReason.TIMEOUT, words, fault)

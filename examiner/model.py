@@ -143,21 +143,30 @@ class ModelExaminer:
             if not is_for_content(error):
                 raise
             refused = error
+        left = "what was left of them"
         for left in self._heard.in_fewer_words():
-            try:
-                answer = await self._agent.answer()
-            except (ModelError, WithheldError) as error:
-                if not is_for_content(error):
-                    raise
-            except ModelAnswerError:
-                self._refused[left] += 1  # accepted, although the answer is not usable
-                raise
-            else:
-                self._refused[left] += 1
+            if (answer := await self._answer_to(left)) is not None:
                 return answer
-        if not self._misleads and await self._is_for_its_own_words():
-            raise AgentEndsExam(REFUSED)
-        raise refused
+        if self._misleads or not await self._is_for_its_own_words():
+            raise refused
+        # A refusal of a proxy's may have passed in between.
+        if (answer := await self._answer_to(left)) is not None:
+            return answer
+        raise AgentEndsExam(REFUSED)
+
+    async def _answer_to(self, left: str) -> str | None:
+        """Return the model's answer to what is left of the agent's replies; None if its provider refuses that, too."""
+        try:
+            answer = await self._agent.answer()
+        except (ModelError, WithheldError) as error:
+            if not is_for_content(error):
+                raise
+            return None
+        except ModelAnswerError:
+            self._refused[left] += 1  # accepted, although the answer is not usable
+            raise
+        self._refused[left] += 1
+        return answer
 
     async def _is_for_its_own_words(self) -> bool:
         """Return whether the provider accepts the conversation without what the examiner said after the first reply.
@@ -168,10 +177,11 @@ class ModelExaminer:
         The model's answer is of no use: it does not know any more what it has asked.
         """
         first = self._heard.first_place
-        if first is None or not self._agent.leave_out_answers(first, NOT_SHOWN):
+        without = None if first is None else self._agent.without_answers(first, NOT_SHOWN)
+        if without is None:
             return False
         try:
-            await self._agent.answer()
+            await without.answer()
         except (ModelError, ModelAnswerError) as error:
             if not is_for_content(error):
                 # Another failure of the provider says nothing of the words; an answer that is not usable accepts them.

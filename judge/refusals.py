@@ -59,10 +59,10 @@ async def attributed(
 ) -> T | NoAnswer:
     """Return what was found, with a flag if there is no answer because of what the agent said or did.
 
-    A provider that refused the question needs only accept it without the agent's words. A judge whose answers were
-    unusable must give a usable one with other words of the same length in their place, and none when it is asked about
-    them once more, down to the shortest form: a judge that fails by chance, or always, or at that length, costs the
-    agent nothing.
+    A provider that refused the question must accept it without the agent's words, and refuse it once more with them: a
+    proxy's refusal may pass in between. A judge whose answers were unusable must give a usable one with other words of
+    the same length in their place, and none when it is asked about them once more, down to the shortest form: a judge
+    that fails by chance, or always, or at that length, costs the agent nothing.
 
     Args:
         found: The result for a question; if a provider refused it, in as few words as there are.
@@ -71,9 +71,10 @@ async def attributed(
         ask_again: Asks it as before, and in fewer words as long as `is_for_less` holds.
         shortest: The last detail in which `ask_again` asks.
     """
-    if is_content_refused(found):
-        why = await _refused_words(ask_without)
-        return _refused(found, why) if why else found
+    if is_content_refused(found) and (why := await _refused_words(ask_without)):
+        found = await ask_again()
+        if is_content_refused(found):
+            return _refused(found, why)
     if not _is_unusable(found) or not _is_answered(await ask_without(replace(shortest, veiled=OF_THE_AGENT))):
         return found
     again = await ask_again()

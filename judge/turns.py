@@ -13,7 +13,7 @@ from itertools import accumulate, groupby
 from typing import Literal
 
 from viva.judge.steps import MOST_TOOLS, Part, cut, indented, step_text, visible
-from viva.records.text import counted, one_line
+from viva.records.text import as_long_as, counted, one_line
 from viva.records.transcript import LIVE, Round, Step, Transcript
 
 TURN_SHOWN = 20_000
@@ -54,6 +54,9 @@ class ShownTurn:
     """The tool that a step called with success; it is named also if the step is left out."""
     colon: str = ":"
     """What stands between head and words."""
+    given: int | None = None
+    """Number of characters at the beginning of the words that are shown with the head where the rest is veiled; None if
+    nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class Detail:
     whole: tuple[Source, ...] = ()
     """Whose turns have the room of a whole transcript to themselves, however many or few of the others are shown."""
     veiled: tuple[Source, ...] = ()
-    """In whose turns other words of the same length stand, which are nobody's."""
+    """In whose turns other words of the same length in bytes stand, which are nobody's."""
 
     def hides(self, source: Source) -> bool:
         """Return whether no words of a source are shown."""
@@ -101,7 +104,7 @@ WITHOUT_THE_AGENT = Detail(BRIEF, STEPS, veiled=("said",))
 gaps in place of short replies would be."""
 NOTHING_OF_THE_AGENT = Detail(BRIEF, STEPS, veiled=("asked", "said"))
 """Tells whether it is for them, for what the agent may have made the examiner say, or for a recording's user. It is as
-long as the former: a provider that refuses that for its length refuses this, too."""
+long as the former in bytes: a provider that refuses that for its length refuses this, too."""
 VEIL = "not shown "
 """What stands, repeated, in place of words that are veiled."""
 FIXED_EXAMINERS = ("script", "replay")
@@ -172,16 +175,20 @@ def write_turns(turns: Sequence[ShownTurn], marker: str, detail: Detail = WHOLE)
     """
     levels = _levels(turns, detail)
     written: list[str] = []
+    veiled: dict[int, str] = {}
     shortened = False
-    for turn in turns:
+    for place, turn in enumerate(turns):
         most = max(LEAST_SHOWN, levels[turn.by])
         short = turn.words if turn.words is None else _cut_as_sent(turn.words, most, marker)
-        is_veiled = turn.by in detail.veiled
-        shortened = shortened or is_veiled or short is not turn.words
-        written.append(_VEILED.format(veil(short or "")) if is_veiled else _written(turn, short))
+        shortened = shortened or short is not turn.words
+        written.append(_written(turn, short))
+        if turn.by in detail.veiled:
+            veiled[place] = _veiled(turn, short)
     kept = _kept(turns, written, levels, detail)
+    # Only now: what is veiled may have more characters, and must not leave out anything for that.
+    written = [veiled.get(place, text) for place, text in enumerate(written)]
     if len(kept) == len(turns):
-        return "\n".join(written), shortened
+        return "\n".join(written), shortened or bool(veiled)
     parts: list[str] = []
     for is_kept, places in groupby(range(len(turns)), kept.__contains__):
         if is_kept:
@@ -191,14 +198,24 @@ def write_turns(turns: Sequence[ShownTurn], marker: str, detail: Detail = WHOLE)
     return "\n".join(parts), True
 
 
-_VEILED = f"[not shown]:\n{indented('{}')}"
-"""A turn that is veiled, with its head: an agent may choose ids in the heads of its steps."""
-
-
 def veil(words: str) -> str:
-    """Return what stands in place of some words: as long as they are as they are written."""
-    length = len(words) + 4 * words.count("\n")
-    return (VEIL * (length // len(VEIL) + 1))[:length]
+    """Return what stands in place of some words: as many lines, each as long as it was, in bytes."""
+    return "\n".join(as_long_as(line, VEIL) for line in words.split("\n"))
+
+
+def _veiled(turn: ShownTurn, short: str | None) -> str:
+    """Return a turn as it is written if it is veiled: as long as with the words that would be shown otherwise.
+
+    So is its head, in which an agent may choose the ids of steps, unless a part of the words was given.
+    """
+    words = turn.words or ""
+    if turn.given is None or short is None:
+        return _written(replace(turn, head=f"[{veil(turn.head[2:])}]"), short and veil(short))
+    # Of words that are cut, the end is at the end.
+    pairs = enumerate(zip(short, words, strict=False))
+    head = next((place for place, (one, other) in pairs if one != other), len(words))
+    given = turn.given if turn.given <= head else max(head, len(short) - len(words) + turn.given)
+    return _written(turn, f"{short[:given]}{veil(short[given:])}")
 
 
 def _written(turn: ShownTurn, words: str | None) -> str:

@@ -99,30 +99,38 @@ def turns_of(transcript: Transcript) -> tuple[ShownTurn, ...]:
 
 
 def show_fields(
-    fields: Mapping[str, str | ShownTurns], marker: str | None = None, detail: Detail = WHOLE
+    fields: Mapping[str, str | ShownTurn | ShownTurns], marker: str | None = None, detail: Detail = WHOLE
 ) -> ShownTranscript:
     """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
 
     A field of turns has the room that the others leave; it is shortened by its turns, and by nothing else.
 
     Args:
-        fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
+        fields: The texts, whose authors may be anybody, by their names, which are Viva's own. One that may be veiled is
+            a turn.
         marker: The marker of their beginning, end and gaps. Default: a new one.
         detail: How much of them is shown.
     """
     marker = new_marker() if marker is None else marker
     share = max(LEAST_SHOWN, detail.together // max(1, len(fields)))
     written: dict[str, tuple[str, bool]] = {}
-    for name, words in fields.items():
-        if isinstance(words, str):
-            turn = ShownTurn(f"[{name}]", visible(words) or "(nothing)")
-            written[name] = write_turns([turn], marker, Detail(share))
+    single = {
+        name: ShownTurn(f"[{name}]", visible(words) or "(nothing)") if isinstance(words, str) else words
+        for name, words in fields.items()
+        if not isinstance(words, ShownTurns)
+    }
+    for name, turn in single.items():
+        written[name] = write_turns([turn], marker, Detail(share))
     several = {name: words for name, words in fields.items() if isinstance(words, ShownTurns)}
     left = detail.together - sum(len(text) for text, _ in written.values())
     room = max(share, left // max(1, len(several)))
     for name, words in several.items():
         text, is_cut = write_turns(words.turns, marker, replace(detail, together=min(words.most, room)))
         written[name] = (f"[{name}]:\n{indented(text)}", is_cut)
+    if detail.veiled:  # only now: the others have the room that they would have otherwise
+        written |= {
+            name: write_turns([turn], marker, Detail(share, veiled=detail.veiled)) for name, turn in single.items()
+        }
     parts = [written[name] for name in fields]
     return ShownTranscript("\n".join(text for text, _ in parts), marker, any(is_cut for _, is_cut in parts))
 

@@ -20,7 +20,7 @@ from viva.judge.steps import (
     visible,
     without_result,
 )
-from viva.judge.turns import WHOLE, Detail, ShownTurn, Source, source_of_message, step_turn, veil
+from viva.judge.turns import WHOLE, Detail, ShownTurn, Source, source_of_message, step_turn
 from viva.judge.view import ShownTranscript, show_turns
 from viva.records.text import one_line, storable
 from viva.records.trajectory import SURROUNDINGS, how_ended
@@ -57,7 +57,7 @@ class Subject:
     apis: str = ""
     """The APIs that the user of Viva names; if there are none, the transcript's tools are shown."""
     given_request: str | None = None
-    """The part of the request that no agent can have brought about; None if that is all of it."""
+    """The beginning of the request that no agent can have brought about; None if that is all of it."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The own ids of the steps that have other ids here, because theirs are not distinct."""
 
@@ -118,24 +118,29 @@ def _below(step: Step, shown: Container[str]) -> Step:
 
 def request_of(rounds: Sequence[Round], task: str = "") -> str:
     """Return the request: what the user said in each round, after the examiner's task if it was an exam."""
-    asked = [(round_.number, round_.examiner) for round_ in rounds if round_.examiner]
-    words = [asked[0][1]] if len(asked) == 1 else [f"Request of round {number}: {text}" for number, text in asked]
-    return "\n".join(([f"The examiner's task: {task.strip()}"] if task.strip() else []) + words)
+    return _request([each for each in rounds if each.examiner], task, _are_several(rounds))
 
 
 def given_request_of(transcript: Transcript, rounds: Sequence[Round], task: str = "") -> str:
-    """Return the request of some rounds of a transcript without messages that the agent may have brought about."""
-    return request_of([each for each in rounds if source_of_message(transcript, each) == "given"], task)
+    """Return the beginning of the request of some rounds of a transcript, without messages that the agent may have
+    brought about: only the first ones are without its part."""
+    given = [each for each in rounds if each.examiner and source_of_message(transcript, each) == "given"]
+    return _request(given, task, _are_several(rounds))
+
+
+def _are_several(rounds: Sequence[Round]) -> bool:
+    return sum(bool(each.examiner) for each in rounds) > 1
+
+
+def _request(asked: Sequence[Round], task: str, numbered: bool) -> str:
+    words = [f"Request of round {each.number}: {each.examiner}" if numbered else each.examiner or "" for each in asked]
+    return "\n".join(([f"The examiner's task: {task.strip()}"] if task.strip() else []) + words)
 
 
 def show_session(subject: Subject, detail: Detail = WHOLE, marker: str | None = None) -> ShownTranscript:
     """Return the request, the APIs, the plans and the steps as delimited text."""
     # Of parts with the same name, as in a recording that repeats the number of a round, the last one is shown.
-    request = subject.request
-    if detail.hides("asked") and subject.given_request is not None:
-        hidden = (request or "")[len(subject.given_request) :]
-        request = f"{subject.given_request}{veil(hidden) if 'asked' in detail.veiled else ''}"
-    return show_turns(list({turn.head: turn for turn in _turns(subject, request or "")}.values()), marker, detail)
+    return show_turns(list({turn.head: turn for turn in _turns(subject)}.values()), marker, detail)
 
 
 def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_RECORDED) -> str:
@@ -150,8 +155,10 @@ def step_words(step: Step, names: Sequence[str] = FIELDS, no_result: str = NOT_R
     return step_text(parts) or "(nothing is told of it)"
 
 
-def _turns(subject: Subject, request: str) -> Iterator[ShownTurn]:
-    yield _part("the user's request", request or "(the recording does not hold it)")
+def _turns(subject: Subject) -> Iterator[ShownTurn]:
+    request = _part("the user's request", subject.request or "(the recording does not hold it)")
+    given = subject.given_request
+    yield request if given is None else replace(request, by="asked", given=len(visible(given)))
     transcript = subject.transcript
     if apis := subject.apis or "\n".join(to_text(dict(tool)) for tool in transcript.tools):
         by_case = bool(subject.apis) or transcript.source == LIVE

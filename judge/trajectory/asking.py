@@ -15,8 +15,8 @@ from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.copies import PLANTED
 from viva.judge.exchange.log import Topic
 from viva.judge.refusals import attributed, is_content_refused, is_for_less
-from viva.judge.steps import readings
-from viva.judge.turns import LESS, WHOLE, Detail, ShownTurns, Source, veil
+from viva.judge.steps import readings, visible
+from viva.judge.turns import LESS, WHOLE, Detail, ShownTurn, ShownTurns, Source
 from viva.judge.view import ShownTranscript, show_fields
 from viva.models.prompts import digest, render
 from viva.records.fault import Fault
@@ -51,7 +51,7 @@ class Field:
     where: str | None = None
     """The id of the step or round that it comes from, for evidence; None for what is not a part of the conversation."""
     given: str | None = None
-    """What of a text the agent had no part in, if there is any; turns say whose they are."""
+    """The beginning of a text in which the agent had no part, if there is any; turns say whose they are."""
     by: Source = "said"
     """Whose the rest of a text is."""
 
@@ -60,12 +60,13 @@ class Field:
         """Return all of it."""
         return self.words if isinstance(self.words, str) else self.words.text
 
-    def shown(self, detail: Detail) -> str | ShownTurns:
-        """Return what of it is shown in this detail."""
-        if isinstance(self.words, ShownTurns) or not detail.hides(self.by):
+    @property
+    def shown(self) -> ShownTurn | ShownTurns:
+        """Return it as it is shown."""
+        if isinstance(self.words, ShownTurns):
             return self.words
-        given = self.given or ""
-        return f"{given}{veil(self.words[len(given) :])}" if self.by in detail.veiled else given
+        words = visible(self.words) or "(nothing)"
+        return ShownTurn(f"[{self.name}]", words, self.by, given=len(visible(self.given or "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def _labels(form: Form[Q], question: Question, answer: Q) -> Mapping[str, str]:
 
 
 def _shown(question: Question, marker: str, detail: Detail) -> ShownTranscript:
-    return show_fields({field.name: field.shown(detail) for field in question.fields}, marker, detail)
+    return show_fields({field.name: field.shown for field in question.fields}, marker, detail)
 
 
 async def _asked(

@@ -57,13 +57,14 @@ def queries_field(transcript: Transcript) -> Iterator[Field]:
     asked = [round_ for round_ in transcript.rounds if round_.examiner]
     if asked:
         given = [round_ for round_ in asked if source_of_message(transcript, round_) == "given"]
-        yield Field("User Query", _messages(asked), asked[0].id, given=_messages(given), by="asked")
+        several = len(asked) > 1
+        yield Field("User Query", _messages(asked, several), asked[0].id, given=_messages(given, several), by="asked")
 
 
-def _messages(rounds: Sequence[Round]) -> str:
-    """Return the messages of some rounds, counted if there are several."""
+def _messages(rounds: Sequence[Round], several: bool) -> str:
+    """Return the messages of some rounds, counted if there are several in all."""
     messages = [each.examiner or "" for each in rounds]
-    if len(messages) < 2:
+    if not several:
         return "".join(messages)
     return "\n".join(f"Message {number}:\n{indented(words)}" for number, words in enumerate(messages, 1))
 

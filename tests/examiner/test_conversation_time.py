@@ -152,6 +152,14 @@ async def test_a_reply_that_had_no_time_left_is_not_held_against_the_agent(
     assert transcript.rounds[-1].error is not None
 
 
+@pytest.mark.parametrize("messages", [[0, 40] + [0] * 13, [0] * 8 + [40] + [0] * 6])
+async def test_a_provider_that_hangs_once_is_not_held_against_an_agent_that_is_steady(
+    clock: Clock, messages: list[float]
+) -> None:
+    transcript = await timed(clock, messages, [6] * 15)
+    assert (transcript.stop, transcript.fault) == (StopReason.TIMEOUT, Fault.INFRA)
+
+
 async def test_an_examiner_that_is_slow_throughout_is_not_held_against_a_fast_agent(clock: Clock) -> None:
     transcript = await timed(clock, [11] * 15, [0.5] * 15)
     assert (transcript.stop, transcript.fault) == (StopReason.TIMEOUT, Fault.INFRA)

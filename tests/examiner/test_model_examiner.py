@@ -426,15 +426,29 @@ async def test_words_that_an_agent_makes_the_examiner_say_end_an_exam_that_is_ju
     assert transcript.stop is StopReason.MAX_ROUNDS, "only the closing stop message is missing"
 
 
-async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(model_at: ModelAt) -> None:
+@pytest.mark.parametrize("words", ["q" * 400, "请" * 400], ids=["ascii", "chinese"])
+async def test_an_examiner_whose_own_messages_fill_its_context_is_the_providers_failure(
+    words: str, model_at: ModelAt
+) -> None:
     def talkative(request: Request) -> str | Fault:
-        words = sum(len(text_of(message)) for message in request["messages"] if message["role"] != "system")
-        return TOO_LONG if words > 2_000 else f"{asks(15)(request)} {'q' * 400}"
+        said = sum(len(text_of(message).encode()) for message in request["messages"] if message["role"] != "system")
+        return TOO_LONG if said > 5 * len(words.encode()) else f"{asks(15)(request)} {words}"
 
     transcript, server = await examined(talkative, model_at, Numbered(), max_rounds=15)
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
     assert len(transcript.rounds) > 3
     assert said_by("assistant", server.requests[-1].body)[-1].startswith("(not shown) (not shown)")
+
+
+@pytest.mark.parametrize("refusal", [ServerError(403, "<html>Attention Required!</html>"), ServerError(451)], ids=repr)
+async def test_a_proxys_refusal_that_passes_ends_no_exam(refusal: Fault, model_at: ModelAt) -> None:
+    refused = (refusal,) * 3
+    play = sequence("Question 1?", "Question 2?", *refused, "Nobody's words.", "Question 3?", then="EXAM_FINISHED")
+    agent = Echoes()
+    transcript, server = await examined(play, model_at, agent)
+    assert (transcript.stop, transcript.stop_detail) == (StopReason.FINISHED, None)
+    assert agent.heard == ["Question 1?", "Question 2?", "Question 3?"]
+    assert said_by("assistant", server.requests[-1].body) == agent.heard
 
 
 async def test_what_an_examiner_says_by_its_strategy_is_no_words_of_the_agents(model_at: ModelAt) -> None:

@@ -201,6 +201,21 @@ async def test_a_filter_may_refuse_words_with_any_status_that_providers_use(
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
 
 
+@pytest.mark.parametrize("refusal", [ServerError(403, "<html>Attention Required!</html>"), ServerError(451)], ids=repr)
+@pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
+async def test_a_proxys_refusal_that_passes_costs_the_agent_nothing(
+    judged: Judged, answer: str, label: str, refusal: Fault, model_at: ModelAt
+) -> None:
+    transcript = talk("The table is booked.")
+    _, server = await judged(sequence("No.", then=refusal), model_at, transcript)
+    without_agent = next(
+        place for place, each in enumerate(server.requests) if "The table is booked." not in everything(each.body)
+    )
+    insight, _ = await judged(sequence("No.", *(refusal,) * (without_agent - 1), then=answer), model_at, transcript)
+    assert insight.label == label
+    assert "transcript-refused" not in insight.verdicts[-1].flags
+
+
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
 async def test_a_key_that_is_refused_from_the_middle_on_is_the_providers_failure(
     judged: Judged, answer: str, label: str, model_at: ModelAt
@@ -230,20 +245,37 @@ async def test_asking_without_the_agents_words_is_no_longer_than_what_was_refuse
     transcript = Transcript(rounds, stop=StopReason.FINISHED)
     insight, server = await judged(at_most(40_000, without(BOMB, answer)), model_at, transcript)
     assert (insight.label, insight.verdicts[-1].flags) == ("unsure", ("transcript-refused",))
-    *_, brief, last = (len(everything(request.body)) for request in server.requests)
-    assert last <= brief
+    asked = [(BOMB in everything(request.body), len(everything(request.body))) for request in server.requests]
+    (place,) = (place for place, (is_with, _) in enumerate(asked) if not is_with)
+    assert asked[place][1] <= asked[place - 1][1]
     assert outcome_of(transcript, [insight], run="run")[0] is Outcome.SCORED
 
 
+def at_most_bytes(most: int, then: Play) -> Callable[[Request], str | Answer | Fault]:
+    """A provider that takes so many bytes, as one that counts tokens does by and large."""
+
+    def part(request: Request) -> str | Answer | Fault:
+        return CONTEXT if len(everything(request).encode()) > most else resolve(then, request)
+
+    return part
+
+
+@pytest.mark.parametrize("source", ["viva", "otlp"])
+@pytest.mark.parametrize(
+    "question",
+    ["q" * 350, "请帮我查询订单状态" * 40, "请\n\n帮我查询订单状态\n" * 40, "请帮我查询订单状态" * 400],
+    ids=["ascii", "chinese", "lines", "cut"],
+)
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)
-async def test_an_exam_that_is_too_long_for_a_judge_by_what_the_examiner_said_is_the_providers_failure(
-    judged: Judged, answer: str, label: str, model_at: ModelAt
+async def test_what_is_too_long_for_a_judge_by_what_the_examiner_or_the_user_said_is_the_providers_failure(
+    judged: Judged, answer: str, label: str, question: str, source: str, model_at: ModelAt
 ) -> None:
-    rounds = tuple(Round(number, f"Question {number}. {'q' * 350}", "The table is booked.") for number in range(1, 16))
-    transcript = Transcript(rounds, participants={"examiner": "gpt"}, stop=StopReason.FINISHED)
-    _, server = await judged(answer, model_at, transcript)
-    whole = len(everything(server.requests[0].body))
-    insight, _ = await judged(at_most(whole - 3_000, answer), model_at, transcript)
+    rounds = tuple(Round(each, f"Question {each}. {question}", "The table is booked.") for each in range(1, 16))
+    transcript = Transcript(rounds, source, participants={"examiner": "gpt"}, stop=StopReason.FINISHED)
+    _, server = await judged(at_most_bytes(0, answer), model_at, transcript)
+    # With other words in place of the agent's alone, it is a little too long. Each is asked with and without a schema.
+    size = len(everything(server.requests[-3].body).encode())
+    insight, _ = await judged(at_most_bytes(size - 20, answer), model_at, transcript)
     assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
 
 
@@ -326,6 +358,18 @@ async def test_so_it_is_where_the_request_of_a_session_is_what_the_examiner_said
         insights = await evaluator.judge_transcript(transcript, "run", lambda name: None)
     assert (insights[-1].label, insights[-1].verdicts[-1].flags) == ("unsure", ("transcript-refused",))
     assert in_words or "refuses what the examiner said" in insights[-1].verdicts[-1].reason
+
+
+@pytest.mark.parametrize("later", ["Yes.", "y" * 50_000], ids=["whole", "cut"])
+@pytest.mark.parametrize("name", ["session", "alignment"])
+async def test_what_the_case_says_first_is_no_words_of_the_agents(name: str, later: str, model_at: ModelAt) -> None:
+    rounds = (Round(1, f"Book a table. {BOMB}", "For four?"), Round(2, later, "It is booked."))
+    transcript = Transcript(rounds, participants={"examiner": "gpt"}, stop=StopReason.FINISHED)
+    with ModelServer({"m": without(BOMB, "{}")}) as server:
+        [named] = find_evaluators([name])
+        judged = await named.make({"model": model_at(server.url)}).evaluate(transcript, Context("run"))
+    insight = judged if isinstance(judged, Insight) else judged[0]
+    assert [(each.label, each.fault) for each in insight.verdicts] == [("error", "infra")]
 
 
 @pytest.mark.parametrize(("judged", "answer", "label"), JUDGES)

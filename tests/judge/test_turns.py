@@ -7,8 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from viva.judge.turns import IN_BRIEF, NOTHING_OF_THE_AGENT, TRANSCRIPT_SHOWN, WITHOUT_STEPS, Detail
-from viva.judge.view import show
+from viva.judge.turns import (
+    BRIEF,
+    IN_BRIEF,
+    NOTHING_OF_THE_AGENT,
+    OF_THE_AGENT,
+    TRANSCRIPT_SHOWN,
+    WITHOUT_STEPS,
+    Detail,
+    ShownTurn,
+    ShownTurns,
+)
+from viva.judge.view import show, show_fields
 from viva.records.transcript import ENVIRONMENT, ENVIRONMENT_ID, Round, Step, Transcript
 
 LONG = "x" * 400
@@ -164,3 +174,26 @@ def test_words_of_any_length_leave_room_to_steps(by: Callable[..., Step]) -> Non
     shown = show(Transcript(rounds, "otlp"))
     assert shown.text.count(LONG) == 40
     assert len(shown.text) < 1.4 * TRANSCRIPT_SHOWN
+
+
+@pytest.mark.parametrize("rounds", [3, 60, 400])
+@pytest.mark.parametrize("words", ["q" * 300, "请帮我查询订单状态" * 40, "请\n\n帮我" * 300, "é" * 30_000])
+def test_what_is_veiled_is_as_long_as_it_is_without_a_veil_in_bytes(words: str, rounds: int) -> None:
+    turns = tuple(ShownTurn(f"[round {number}] examiner", words, "asked") for number in range(rounds))
+    request = ShownTurn("[request]", words, "asked", given=5)
+    fields: dict[str, str | ShownTurn | ShownTurns] = {"Request": request, "Turns": ShownTurns(turns), "Other": "Yes."}
+    shown, veiled = (
+        show_fields(fields, "marker", detail).text for detail in (IN_BRIEF, Detail(BRIEF, (), (), OF_THE_AGENT))
+    )
+    assert len(veiled.encode()) == len(shown.encode())
+    assert words[:6] not in veiled
+
+
+@pytest.mark.parametrize(("given", "most"), [(5_000, 100_000), (5_000, 2_000), (19_000, 2_000), (10, 2_000)])
+def test_where_a_text_is_cut_what_was_given_of_it_is_shown_as_without_a_veil(given: int, most: int) -> None:
+    turn = ShownTurn("[request]", "g" * given + "a" * (20_000 - given), "asked", given=given)
+    shown, veiled = (
+        show_fields({"Request": turn}, "[]", detail).text for detail in (Detail(most), Detail(most, (), (), ("asked",)))
+    )
+    assert veiled.count("g") == shown.count("g") > 0
+    assert len(veiled.encode()) == len(shown.encode())

@@ -26,9 +26,13 @@ NO_HOST = (socket.EAI_NONAME, socket.EAI_FAIL, getattr(socket, "EAI_NODATA", soc
 CONTENT_REFUSED = frozenset({400, 403, 413, 414, 415, 422, 451})
 """The HTTP statuses with which providers refuse a request that is too large or not accepted. With 403 they refuse keys,
 too, but those do not become right if less is asked."""
-FLAGGED = re.compile(r"moderat|flagged|content[ _-]?(?:filter|policy)", re.I)
-"""Matches what providers say where a status of 403 is about the request, not the key, such as "Your chosen model
-requires moderation and your input was flagged" (OpenRouter)."""
+FLAGGED = re.compile(
+    r"requires moderation|\b(?:input|prompt|content|request)\b(?:(?!account|key).){0,40}\b(?:flagged|violates)"
+    r"|content[ _-]?filter|content[ _-]policy[ _-]violation|content management policy",
+    re.I,
+)
+"""Matches what providers say where a status of 403 is about the request, not the key or the account, such as "Your
+chosen model requires moderation and your input was flagged" (OpenRouter)."""
 ABOVE_QUOTA = ("request too large", "must be reduced")
 """Words of OpenAI and servers like it, in lower case, where one request alone exceeds the quota of tokens per minute.
 Its status is 429, as if waiting helped. Words that name both ways out ("reduce the prompt length, or try again later",

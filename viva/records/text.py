@@ -57,6 +57,15 @@ def printable(text: str, limit: int | None = None) -> str:
     return shown if cut is text else f"{shown}… [{counted(len(text) - len(cut), 'more character')}]"
 
 
+def as_long_as(text: str, words: str) -> str:
+    """Return words, repeated up to the length that a text has as it is sent, in bytes.
+
+    Characters would not do: for a text in Chinese, they are a third of its bytes, and of its tokens.
+    """
+    size = len(text.encode(errors="replace"))
+    return (words * (size // len(words) + 1))[:size]
+
+
 def without_invisible(text: str) -> str:
     """Return text without the characters that hide or reorder others."""
     return _BIDI.sub("", text)

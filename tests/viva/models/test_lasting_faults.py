@@ -11,10 +11,10 @@ import ssl
 import pytest
 
 from tests.conftest import QUICK, ModelAt
-from tests.model_server import TOO_LARGE, Answer, ModelServer, Raw
+from tests.model_server import FLAGGED, TOO_LARGE, Answer, ModelServer, Raw
 from viva.errors import ModelError, SetupError
 from viva.models.model import ModelMessage
-from viva.models.retry import cannot_change, is_for_content, is_transient
+from viva.models.retry import cannot_change, is_for_content, is_key_refused, is_transient
 
 ASK = [ModelMessage("user", "Say something.")]
 
@@ -144,3 +144,36 @@ async def test_a_server_that_never_sends_its_list_says_nothing(
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         await model_at(f"http://127.0.0.1:{port}/v1").look()
+
+
+class Refused(Exception):
+    status_code = 403
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your account has been flagged for suspicious activity. Contact support.",
+        "Request denied: API key flagged",
+        "You must accept our content policy before using this key",
+        "moderator access required for this model",
+        "rate moderately exceeded",
+        "no",
+    ],
+)
+def test_an_account_or_a_key_that_is_refused_is_not_taken_for_refused_words(words: str) -> None:
+    assert is_key_refused(Refused(f"Error code: 403 - {words}"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        FLAGGED.message,
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        "{'code': 'content_filter'}",
+        "{'code': 'content_policy_violation'}",
+        "Content violates usage guidelines.",
+    ],
+)
+def test_words_that_a_filter_refuses_are_not_taken_for_a_refused_key(words: str) -> None:
+    assert not is_key_refused(Refused(f"Error code: 403 - {words}"))

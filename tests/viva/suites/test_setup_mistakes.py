@@ -96,12 +96,18 @@ async def test_a_server_or_name_server_that_is_just_starting_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("status", "named"), [(401, "VIVA_AGENT_API_KEY"), (403, "VIVA_AGENT_API_KEY"), (404, "after #")]
+    ("status", "words", "named"),
+    [
+        (401, "no", "VIVA_AGENT_API_KEY"),
+        (403, "no", "VIVA_AGENT_API_KEY"),
+        (403, "Your account has been flagged", "VIVA_AGENT_API_KEY"),
+        (404, "no", "after #"),
+    ],
 )
 def test_an_endpoint_that_refuses_from_the_start_is_a_mistake_that_names_what_to_set(
-    desk: Desk, status: int, named: str
+    desk: Desk, status: int, words: str, named: str
 ) -> None:
-    with ModelServer({"m": ServerError(status)}) as server:
+    with ModelServer({"m": ServerError(status, words)}) as server:
         done = desk.viva("suite", suite(desk), "--agent", f"{server.url}#m", *SUITE, expect=2)
         assert len(server.requests) == 1, "no other run was spent on it"
         assert str(status) in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy
 
 from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import Response
@@ -13,6 +14,7 @@ from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage, Use
 
 from viva.models.autogen.messages import AgentMessages
 from viva.models.model import Model
+from viva.records.text import as_long_as
 
 
 class ConversingAgent(BaseChatAgent):
@@ -62,19 +64,20 @@ class ConversingAgent(BaseChatAgent):
         """Put words of a speaker in the place of earlier ones."""
         self._conversation[place] = UserMessage(content=words, source=speaker)
 
-    def leave_out_answers(self, after: int, words: str) -> bool:
-        """Put words in the place of its own answers after a place, repeated up to the same length; return whether there
-        are any answers."""
+    def without_answers(self, after: int, words: str) -> ConversingAgent | None:
+        """Return a copy of it with words in the place of its own answers after a place, repeated up to the same length;
+        None if there are no answers."""
         places = [
             place
             for place, message in enumerate(self._conversation)
             if place > after and isinstance(message, AssistantMessage)
         ]
+        other = copy(self)
+        other._conversation = list(self._conversation)
         for place in places:
-            length = len(str(self._conversation[place].content))
-            repeated = (words * (length // len(words) + 1))[:length]
-            self._conversation[place] = AssistantMessage(content=repeated, source=self.name)
-        return bool(places)
+            instead = as_long_as(str(self._conversation[place].content), words)
+            other._conversation[place] = AssistantMessage(content=instead, source=self.name)
+        return other if places else None
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
