@@ -113,7 +113,7 @@ def test_a_label_that_cannot_be_used_is_counted_and_scored_nowhere(tmp_path: Pat
         f"reward,{THREE}",
         "--out",
         "out",
-        labels={**RIGHT, "thought_to_tool beta": "rather correct"},
+        labels={**RIGHT, "thought_to_tool beta": "rather correct", "thought_to_tool not shown": "rather correct"},
     )
     assert "Thought-to-Tool accuracy: 100.00% (2 of 2 steps; 1 not judged, 1 skipped)" in done.stdout
     told = " ".join(done.stdout.split())
@@ -173,11 +173,12 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         ("thought_to_tool=0.6", {"thought_to_tool badly": "unsure"}, 0, ""),
         (
             "thought_to_tool=0.6",
-            {"thought_to_tool beta": "none"},
+            {"thought_to_tool beta": "none", "thought_to_tool not shown": "none"},
             3,
             "thought_to_tool could not judge everything: 1 error",
         ),
-        # What the agent says keeps the judge from a verdict: that is open, and counts.
+        # Only what the recording says keeps the judge from a verdict: that is open, and counts.
+        ("thought_to_tool=0.7", {"thought_to_tool beta": "none"}, 1, "by thought_to_tool (low bound) is 0.6667"),
         ("thought_to_tool=0.7", {"thought_to_tool badly": "none"}, 1, "by thought_to_tool (low bound) is 0.6667"),
         ("thought_to_tool=0.6", {"thought_to_tool badly": "none"}, 0, ""),
         ("combined_steps=0.7", {"thought_to_tool badly": "incorrect"}, 1, "by combined_steps (low bound) is 0.6667"),
@@ -185,13 +186,13 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         ("combined_traces=0.5", {"thought_to_tool badly": "incorrect"}, 0, ""),
         (
             "combined_steps=0.6",
-            {"query_to_thought beta": "none"},
+            {"query_to_thought beta": "none", "query_to_thought not shown": "none"},
             3,
             "combined_steps could not judge everything: 1 error",
         ),
         (
             "combined_traces=0.5",
-            {"query_to_thought beta": "none"},
+            {"query_to_thought beta": "none", "query_to_thought not shown": "none"},
             3,
             "combined_traces could not judge everything: 1 error",
         ),

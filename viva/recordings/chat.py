@@ -59,7 +59,7 @@ def _read(path: Path, told: SourceNotes) -> Iterator[Recording]:
     single: list[dict[str, Any]] = []
     whole = False
 
-    def talks(part: _Part) -> Iterator[Recording]:
+    def talks(part: _FilePart) -> Iterator[Recording]:
         nonlocal whole
         place, document = part.place, part.document
         if isinstance(document, RecordingError):
@@ -79,7 +79,7 @@ def _read(path: Path, told: SourceNotes) -> Iterator[Recording]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _FilePart:
     """What is one conversation, or one message of the only one."""
 
     place: str
@@ -89,18 +89,18 @@ class _Part:
     """Whether it is in a list of conversations."""
 
 
-def _parts(path: Path, told: SourceNotes) -> Iterator[_Part]:
+def _parts(path: Path, told: SourceNotes) -> Iterator[_FilePart]:
     for place, load in _documents(path, told):
         try:
             document = load()
         except RecordingError as error:
-            yield _Part(place, error)
+            yield _FilePart(place, error)
             continue
         if isinstance(document, list) and not _is_messages(document):
             for position, element in enumerate(document, 1):
-                yield _Part(f"{place}, element {position}", element, is_element=True)
+                yield _FilePart(f"{place}, element {position}", element, is_element=True)
         else:
-            yield _Part(place, document)
+            yield _FilePart(place, document)
 
 
 def _documents(path: Path, told: SourceNotes) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -12,7 +12,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-NEWEST = 2
+NEWEST = 3
 """The number of the newest dictionary."""
 MOST_HELPED = 256 * 1024
 """Maximum number of bytes for which dictionaries are tried; what they save of more is not worth the time."""

@@ -22,6 +22,7 @@ from viva.records.exchange.packing import IN_LINE
 DIGESTS = {
     1: "7973cf21bda5219c3707bf5372df47e12b79698da53afaa233608268e32bc0ac",
     2: "2e029f4b8238564241abfbb4afa891d36eef77a61a86f793bde685259c66edfc",
+    3: "a2cb8ed633d483e9aac2deae0833122011cae1e5afd068bd170aefbaa8cd8c9e",
 }
 
 
